@@ -1,0 +1,81 @@
+"""Every error Toolcrib raises on purpose.
+
+ToolcribError
+├── CatalogError            a tool cannot be held: unsafe name, duplicate, unknown name
+│   ├── UnknownToolError
+│   └── DuplicateToolError
+├── ToolDefinitionError     a function or schema cannot become a tool
+├── MetadataError           a metadata file is wrong; names file and line
+├── LoadError               `--from` points at something that holds no catalog
+├── MissingExtraError       an optional dependency is not installed
+└── EmbedderError           an embedder cannot answer
+
+A tool that fails while it runs is not here: that is a `ToolResult(failed=True)`, because its reader is a model.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class ToolcribError(Exception):
+    """Base of every error we raise on purpose. `hint` says what to try next."""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class CatalogError(ToolcribError):
+    """The catalog cannot hold or give what was asked."""
+
+
+class UnknownToolError(CatalogError):
+    """A name that is not in the catalog."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"There is no tool named {name!r}.", hint=did_you_mean(name, known))
+        self.name = name
+
+
+class DuplicateToolError(CatalogError):
+    """Two tools with one name."""
+
+    def __init__(self, name: str, held: str, offered: str) -> None:
+        super().__init__(
+            f"There are two tools named {name!r}: one from {held}, one from {offered}.",
+            hint="Rename one of them, or call `catalog.replace(tool)` if the new one should take over.",
+        )
+        self.name = name
+
+
+class ToolDefinitionError(ToolcribError):
+    """A function or schema that cannot become a tool."""
+
+
+class MetadataError(ToolcribError):
+    """A metadata file that cannot be used; the message starts with `file:line:`."""
+
+
+class LoadError(ToolcribError):
+    """A place that should hold a catalog and does not."""
+
+
+class MissingExtraError(ToolcribError):
+    """A feature whose optional dependency is not installed."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(
+            f"{feature} needs a package that is not installed.", hint=f"Install it with: pip install 'toolcrib[{extra}]'"
+        )
+        self.extra = extra
+
+
+class EmbedderError(ToolcribError):
+    """An embedder that cannot answer: no key, no connection, a wrong reply."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """A question with the nearest known name, or nothing when none is near."""
+    spelled = {candidate.casefold(): candidate for candidate in known}
+    near = get_close_matches(name.casefold(), spelled, n=1)
+    return f"Did you mean {spelled[near[0]]!r}?" if near else None

@@ -1,0 +1,61 @@
+# The same commands for people and CI. Each target sets up what it needs in .venv, from a machine
+# that has only python3 (with venv and pip); uv is used when it is on the PATH.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+UV     := $(shell command -v uv 2>/dev/null)
+INSTALL := $(if $(UV),"$(UV)" pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format bench lock clean
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/'
+
+setup: $(VENV)/.ready ## make .venv with everything the other targets need
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "error: $(PYTHON) is older than 3.11" >&2; echo "hint: make PYTHON=python3.12 ..." >&2; exit 1; }
+	$(if $(UV),"$(UV)" venv --quiet --python "$$(command -v $(PYTHON))" $(VENV),$(PYTHON) -m venv $(VENV))
+
+$(VENV)/.ready: pyproject.toml requirements.lock | $(BIN)/python
+	$(INSTALL) --require-hashes -r requirements.lock
+	$(INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.bench-ready: benchmarks/requirements.lock $(VENV)/.ready
+	$(INSTALL) --require-hashes -r benchmarks/requirements.lock
+	@touch $@
+
+demo: $(VENV)/.ready ## an example catalogue through the command line
+	@TOOLCRIB=$(BIN)/toolcrib sh examples/demo.sh
+
+test: $(VENV)/.ready ## every test, with coverage
+	$(BIN)/pytest --cov --cov-report=term
+
+check: $(VENV)/.ready ## formatting, lint and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+
+format: $(VENV)/.ready ## let ruff format and fix what it can
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.bench-ready ## retrieval quality and speed beside other libraries
+	$(BIN)/python benchmarks/retrieval.py
+
+# No index address goes into a lock file, so that it works with any mirror.
+COMPILE = "$(or $(UV),$(BIN)/uv)" pip compile pyproject.toml --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command "make lock"
+
+lock: $(BIN)/python ## pin every dependency anew (needs uv)
+	$(if $(UV),,$(BIN)/python -m pip install --quiet uv)
+	$(COMPILE) --group dev --extra openai --extra plot -o requirements.lock
+	$(COMPILE) --group bench --constraint requirements.lock -o benchmarks/requirements.lock
+
+clean: ## remove .venv and everything a run leaves behind
+	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,1 +1,57 @@
-"""The tool crib for LLM agents."""
+"""The tool crib for LLM agents: any number of tools, found in any language, handed over when needed.
+
+These names are the public API. Each loads at its first use, so that `import toolcrib` stays light.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolcrib.catalog import Catalog as Catalog
+    from toolcrib.errors import ToolcribError as ToolcribError
+    from toolcrib.search.result import Hit as Hit, SearchResult as SearchResult
+    from toolcrib.tools.extraction import Entity as Entity, Extraction as Extraction
+    from toolcrib.tools.function import tool as tool
+    from toolcrib.tools.protocol import Protocol as Protocol
+    from toolcrib.tools.result import ToolResult as ToolResult
+    from toolcrib.tools.tool import Risk as Risk, Tool as Tool
+
+_HOMES = {
+    "Catalog": "toolcrib.catalog",
+    "Entity": "toolcrib.tools.extraction",
+    "Extraction": "toolcrib.tools.extraction",
+    "Hit": "toolcrib.search.result",
+    "Protocol": "toolcrib.tools.protocol",
+    "Risk": "toolcrib.tools.tool",
+    "SearchResult": "toolcrib.search.result",
+    "Tool": "toolcrib.tools.tool",
+    "ToolResult": "toolcrib.tools.result",
+    "ToolcribError": "toolcrib.errors",
+    "tool": "toolcrib.tools.function",
+}
+
+__all__ = [  # spelled out for type checkers; `tests/test_exports.py` keeps it equal to `_HOMES`
+    "Catalog",
+    "Entity",
+    "Extraction",
+    "Hit",
+    "Protocol",
+    "Risk",
+    "SearchResult",
+    "Tool",
+    "ToolResult",
+    "ToolcribError",
+    "tool",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name from its home (PEP 562) and keep it."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

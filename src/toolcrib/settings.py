@@ -1,0 +1,56 @@
+"""Every environment variable Toolcrib reads, in one place.
+
+| variable                  | meaning                                            | without it                     |
+|---------------------------|----------------------------------------------------|--------------------------------|
+| `TOOLCRIB_CACHE`          | folder for what can be made again, such as vectors | the user's cache folder        |
+| `TOOLCRIB_BENCH_DATA`     | folder with the public benchmark sets              | no benchmark data              |
+| `TOOLCRIB_EMBEDDER_URL`   | OpenAI-compatible endpoint that embeds texts       | `OPENAI_BASE_URL`, else OpenAI |
+| `TOOLCRIB_EMBEDDER_KEY`   | its key                                            | `OPENAI_API_KEY`, see below    |
+| `TOOLCRIB_EMBEDDER_MODEL` | its model                                          | `text-embedding-3-small`       |
+
+`OPENAI_API_KEY` is used only while `TOOLCRIB_EMBEDDER_URL` is not set: a key never goes to a host it was not made for.
+An empty variable counts as not set.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+OPENAI_URL = "https://api.openai.com/v1"
+OPENAI_MODEL = "text-embedding-3-small"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the environment says; made once at a door and passed inward."""
+
+    cache: Path
+    bench_data: Path | None = None
+    embedder_url: str = OPENAI_URL
+    embedder_key: str | None = field(default=None, repr=False)  # a key does not belong in a log
+    embedder_model: str = OPENAI_MODEL
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Settings":
+        """The settings of this process, or of the mapping given."""
+        said = {name: value.strip() for name, value in environment.items() if value.strip()}
+        own_url = said.get("TOOLCRIB_EMBEDDER_URL")
+        bench_data = said.get("TOOLCRIB_BENCH_DATA")
+        return cls(
+            cache=_folder(said["TOOLCRIB_CACHE"]) if "TOOLCRIB_CACHE" in said else _user_cache(),
+            bench_data=_folder(bench_data) if bench_data else None,
+            embedder_url=(own_url or said.get("OPENAI_BASE_URL", OPENAI_URL)).rstrip("/"),
+            embedder_key=said.get("TOOLCRIB_EMBEDDER_KEY", None if own_url else said.get("OPENAI_API_KEY")),
+            embedder_model=said.get("TOOLCRIB_EMBEDDER_MODEL", OPENAI_MODEL),
+        )
+
+
+def _folder(text: str) -> Path:
+    return Path(text).expanduser()
+
+
+def _user_cache() -> Path:
+    from platformdirs import user_cache_path  # late: most searches never touch the cache
+
+    return user_cache_path("toolcrib", appauthor=False)

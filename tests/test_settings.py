@@ -1,0 +1,49 @@
+"""Settings come from the environment alone, and a key stays with its host."""
+
+from pathlib import Path
+
+from toolcrib.settings import OPENAI_MODEL, OPENAI_URL, Settings
+
+
+def test_an_empty_environment_gives_the_defaults() -> None:
+    settings = Settings.from_environment({})
+    assert settings == Settings(cache=settings.cache, embedder_url=OPENAI_URL, embedder_model=OPENAI_MODEL)
+    assert settings.cache.name == "toolcrib"
+
+
+def test_every_variable_is_read() -> None:
+    settings = Settings.from_environment(
+        {
+            "TOOLCRIB_CACHE": "/tmp/crib",
+            "TOOLCRIB_BENCH_DATA": "~/bench",
+            "TOOLCRIB_EMBEDDER_URL": "https://vectors.example/v1/",
+            "TOOLCRIB_EMBEDDER_KEY": "secret",
+            "TOOLCRIB_EMBEDDER_MODEL": "small",
+        }
+    )
+    assert settings == Settings(
+        cache=Path("/tmp/crib"),
+        bench_data=Path.home() / "bench",
+        embedder_url="https://vectors.example/v1",
+        embedder_key="secret",
+        embedder_model="small",
+    )
+
+
+def test_a_blank_variable_counts_as_not_set() -> None:
+    blank = Settings.from_environment({"TOOLCRIB_CACHE": " ", "TOOLCRIB_BENCH_DATA": "", "OPENAI_API_KEY": ""})
+    assert blank == Settings.from_environment({})
+
+
+def test_the_openai_key_and_address_are_the_fallback() -> None:
+    settings = Settings.from_environment({"OPENAI_API_KEY": "sk-1", "OPENAI_BASE_URL": "http://localhost:8080/v1"})
+    assert (settings.embedder_key, settings.embedder_url) == ("sk-1", "http://localhost:8080/v1")
+
+
+def test_the_openai_key_is_not_sent_to_another_host() -> None:
+    settings = Settings.from_environment({"OPENAI_API_KEY": "sk-1", "TOOLCRIB_EMBEDDER_URL": "https://other.example"})
+    assert settings.embedder_key is None
+
+
+def test_a_key_is_not_shown_when_settings_are_printed() -> None:
+    assert "secret" not in repr(Settings.from_environment({"TOOLCRIB_EMBEDDER_KEY": "secret"}))

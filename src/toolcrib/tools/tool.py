@@ -45,6 +45,7 @@ class Tool:
     protocol: Protocol | None = None  # for using it: stands in the prompt only while the tool is active
     extraction: Extractor | None = None  # where its result holds entities
     source: str = "python"  # where it came from, as shown to people
+    origin: str = ""  # where exactly, for error messages: the line that defines it
 
     def __post_init__(self) -> None:
         if not SAFE_NAME.fullmatch(self.name):

@@ -8,7 +8,7 @@ UV     := $(shell command -v uv 2>/dev/null)
 INSTALL := $(if $(UV),"$(UV)" pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench lock clean
+.PHONY: help setup demo test check docs format bench lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/'
@@ -39,6 +39,9 @@ check: $(VENV)/.ready ## formatting, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
+
+docs: $(VENV)/.ready ## bring generated pages and snippets up to date
+	$(BIN)/python docs/generate.py
 
 format: $(VENV)/.ready ## let ruff format and fix what it can
 	$(BIN)/ruff format .

@@ -1,0 +1,17 @@
+#!/bin/sh
+# A short tour for `make demo`: an office with twenty tools, through the command line.
+set -eu
+: "${TOOLCRIB:=toolcrib}"
+office=$(dirname "$0")/office
+
+show() {
+    printf '\n$ toolcrib'
+    printf ' %s' "$@"
+    printf '\n'
+    "$TOOLCRIB" "$@"
+}
+
+show --version
+show tools list --from "$office"
+show tools show book_meeting --from "$office"
+show check --from "$office"

@@ -1,0 +1,15 @@
+from toolcrib import Catalog
+
+catalog = Catalog()
+
+
+@catalog.tool(category="weather", phrases=["will it rain", "temperature outside"])
+def get_forecast(city: str, days: int = 3) -> str:
+    """Get the weather forecast for a city."""
+    return f"Sunny in {city} for {days} days."
+
+
+@catalog.tool(category="mail", phrases=["write to someone", "drop a line"])
+def send_mail(to: str, subject: str, body: str = "") -> str:
+    """Send an e-mail."""
+    return f"Sent {subject!r} to {to}."

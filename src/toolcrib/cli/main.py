@@ -1,0 +1,69 @@
+"""The `toolcrib` command: its verbs, and the one place where errors become exit codes."""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from cyclopts import App, CycloptsError, Parameter
+
+from toolcrib.cli.output import complain, speak_any_script
+from toolcrib.errors import EmbedderError, ToolcribError
+
+OK, USAGE, NEGATIVE, AUTH, UNREACHABLE, TOOL_ERROR = range(6)
+INTERRUPTED = 130
+
+EXIT_CODES: dict[type[ToolcribError], int] = {EmbedderError: UNREACHABLE}  # any other is USAGE
+
+EPILOGUE = """\
+Exit codes: 0 ok, 1 wrong usage, 2 the answer is no, 3 not authorised, 4 not reachable, 5 a tool failed.
+"""
+
+app = App(
+    name="toolcrib",
+    help="The tool crib for LLM agents: any number of tools, found in any language.",
+    help_epilogue=EPILOGUE,
+    version=lambda: f"toolcrib {version('toolcrib')}",
+    default_parameter=Parameter(negative=()),
+)
+# By path, so that a verb is imported only when it is used.
+app.command("toolcrib.cli.tools:app", name="tools", help="List the tools of a catalog, or show one of them.")
+app.command("toolcrib.cli.check:check", name="check", help="Look for everything that is wrong with a catalog.")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line and give its exit code."""
+    speak_any_script()
+    try:
+        code = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()  # here, so that a closed pipe is noticed here
+    except CycloptsError as error:
+        complain(*_message_and_hint(error))
+        return USAGE
+    except ToolcribError as error:
+        complain(str(error), error.hint)
+        return exit_code(error)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader, such as `head`, has seen enough. Python would complain once more when it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    return code if isinstance(code, int) else OK
+
+
+def exit_code(error: ToolcribError) -> int:
+    """The exit code of an error, by its nearest listed class."""
+    return next((EXIT_CODES[kind] for kind in type(error).__mro__ if kind in EXIT_CODES), USAGE)
+
+
+def _message_and_hint(error: CycloptsError) -> tuple[str, str]:
+    """Cyclopts says both in one line; ours stand apart."""
+    message, asks, near = str(error).partition(" Did you mean ")
+    message, lists, commands = message.partition(" Available commands: ")
+    near, _, more = near.partition(" Available commands: ")
+    if asks:
+        return message, f"Did you mean {near}"
+    if lists or more:
+        return message, f"There are: {commands or more}"
+    return message, "See: toolcrib --help"

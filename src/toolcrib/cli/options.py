@@ -1,0 +1,15 @@
+"""Options that several verbs share."""
+
+from typing import Annotated, TypeAlias
+
+from cyclopts import Parameter
+
+From: TypeAlias = Annotated[
+    str | None,
+    Parameter(
+        name="--from",
+        help="Where the tools are: `package.module:catalog`, a Python file, or a folder of Python files "
+        "with their metadata in `tools.yaml`.",
+    ),
+]
+Json: TypeAlias = Annotated[bool, Parameter(name="--json", show_default=False, help="Write JSON.")]

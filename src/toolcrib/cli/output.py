@@ -1,0 +1,77 @@
+"""How the command line speaks: data on stdout, talk on stderr, readable without colour."""
+
+import json
+import re
+import sys
+from dataclasses import dataclass, field
+from io import TextIOWrapper
+from typing import TextIO
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+# Wide enough that no line breaks when the reader is a program; a terminal has its own width.
+PIPE_WIDTH = 1_000
+# Control characters could move the cursor or repaint the screen: a tool's text may come from anywhere.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def speak_any_script() -> None:
+    """Let no letter be fatal: what the stream's encoding cannot say is written as an escape."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def clean(text: str) -> str:
+    """Text that is safe to show on a terminal."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def console(stream: TextIO | None = None) -> Console:
+    """A console on stdout, or on the stream given. Rich leaves colour out for pipes and `NO_COLOR`."""
+    stream = stream or sys.stdout
+    return Console(
+        file=stream, width=None if stream and stream.isatty() else PIPE_WIDTH, highlight=False, soft_wrap=True
+    )
+
+
+def say(text: str | Text) -> None:
+    """A line of data; of a `Text` the style stays on terminals."""
+    console().print(Text(clean(text)) if isinstance(text, str) else text)
+
+
+def note(text: str) -> None:
+    """A line for the person at the terminal, on stderr."""
+    console(sys.stderr).print(Text(clean(text), style="dim"))
+
+
+def complain(message: str, hint: str | None = None) -> None:
+    """What went wrong and what to do, as `error:` and `hint:` lines on stderr."""
+    lines = Text.assemble(("error:", "bold red"), " ", clean(message))
+    if hint:
+        lines.append("\n").append("hint:", style="bold cyan").append(f" {clean(hint)}")
+    console(sys.stderr).print(lines)
+
+
+def write_json(value: object) -> None:
+    """One JSON document on stdout, every script as it is."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A plain table: columns aligned by spaces, easy to read and to `grep`."""
+
+    heads: tuple[str, ...]
+    rows: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
+
+    def add(self, *cells: str) -> None:
+        self.rows.append(tuple(clean(cell.replace("\n", " ")) for cell in cells))
+
+    def show(self) -> None:
+        table = Table(*self.heads, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        for row in self.rows:
+            table.add_row(*(Text(cell) for cell in row))
+        console().print(table)

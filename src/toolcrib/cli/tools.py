@@ -1,0 +1,115 @@
+"""`toolcrib tools`: what a catalog holds."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from cyclopts import App
+from rich.text import Text
+
+from toolcrib.cli.load import load_catalog
+from toolcrib.cli.options import From, Json
+from toolcrib.cli.output import Columns, clean, note, say, write_json
+from toolcrib.tools.extraction import Extraction
+from toolcrib.tools.tool import Tool
+
+app = App(name="tools", help="List the tools of a catalog, or show one of them.")
+
+
+@app.command(name="list")
+def list_tools(*, source: From = None, category: str | None = None, json: Json = False) -> int:
+    """List the tools, one a line.
+
+    Example: `toolcrib tools list --from examples/office`
+
+    Args:
+        category: Only tools of this category.
+    """
+    tools = [tool for tool in load_catalog(source) if category in (None, tool.category)]
+    if json:
+        write_json([as_dict(tool) for tool in tools])
+        return 0
+    table = Columns(("name", "category", "risk", "description"))
+    for tool in tools:
+        table.add(tool.name, tool.category, tool.risk.value, tool.description)
+    table.show()
+    note(f"{len(tools)} tools" if len(tools) != 1 else "1 tool")
+    return 0
+
+
+@app.command
+def show(name: str, /, *, source: From = None, json: Json = False) -> int:
+    """Show all of one tool: its words, parameters and protocol.
+
+    Example: `toolcrib tools show send_mail --from examples/office`
+
+    Args:
+        name: The tool's name.
+    """
+    tool = load_catalog(source).get(name)
+    if json:
+        write_json(as_dict(tool))
+        return 0
+    say(Text(tool.name, style="bold"))
+    say(tool.description)
+    for label, text in _facts(tool):
+        say(Text.assemble((f"{label}:", "bold"), "" if text.startswith("\n") else " ", clean(text)))
+    return 0
+
+
+def as_dict(tool: Tool) -> dict[str, object]:
+    """Everything about a tool that JSON can say."""
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "category": tool.category,
+        "phrases": list(tool.phrases),
+        "related": list(tool.related),
+        "risk": tool.risk.value,
+        "confirm": tool.confirm,
+        "protocol": asdict(tool.protocol) if tool.protocol else None,
+        "extraction": _extraction(tool),
+        "source": tool.source,
+        "parameters": dict(tool.parameters),
+    }
+
+
+def _facts(tool: Tool) -> Iterator[tuple[str, str]]:
+    """What `show` tells beyond name and description; what is empty is left out."""
+    facts = {
+        "category": tool.category,
+        "risk": f"{tool.risk.value}{', asks the user first' if tool.confirm else ''}",
+        "phrases": "; ".join(tool.phrases),
+        "related": ", ".join(tool.related),
+        "parameters": "".join(f"\n  {line}" for line in _parameters(tool.parameters)),
+        "protocol": "".join(f"\n  {line}" for line in tool.protocol.render().splitlines()) if tool.protocol else "",
+        "source": tool.source,
+    }
+    return ((label, text) for label, text in facts.items() if text)
+
+
+def _parameters(schema: Mapping[str, Any]) -> Iterator[str]:
+    """One line a parameter: `limit: integer = 5 - How many.`"""
+    properties: Mapping[str, Mapping[str, Any]] = schema.get("properties", {})
+    for name, field in properties.items():
+        optional = f" = {field['default']!r}" if "default" in field else ""
+        described = f" - {field['description']}" if field.get("description") else ""
+        yield f"{name}: {_type(field)}{optional}{described}"
+
+
+def _type(field: Mapping[str, Any]) -> str:
+    """A JSON Schema type in a word or two."""
+    if "enum" in field:
+        return " | ".join(repr(choice) for choice in field["enum"])
+    if "anyOf" in field:
+        return " | ".join(_type(choice) for choice in field["anyOf"])
+    if "$ref" in field:
+        return str(field["$ref"]).rpartition("/")[2]
+    kind = field.get("type", "any")
+    return f"{kind} of {_type(field['items'])}" if kind == "array" and field.get("items") else str(kind)
+
+
+def _extraction(tool: Tool) -> object:
+    if tool.extraction is None or isinstance(tool.extraction, Extraction):
+        return tool.extraction and asdict(tool.extraction)
+    return getattr(tool.extraction, "__qualname__", repr(tool.extraction))

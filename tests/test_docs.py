@@ -1,0 +1,47 @@
+"""The pages say what the code does: snippets run, references come from the code, links lead somewhere."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SNIPPETS = [*sorted((ROOT / "docs_src").rglob("*.py")), *sorted((ROOT / "examples").glob("*.py"))]
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def test_every_page_is_in_step_with_the_code() -> None:
+    wanted = runpy.run_path(str(ROOT / "docs" / "generate.py"))["pages"]()
+    stale = [name(path) for path, text in wanted.items() if not path.exists() or path.read_text("utf-8") != text]
+    assert stale == [], "run `make docs`"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_python_block_is_a_tested_file(page: Path) -> None:
+    blocks = re.findall(r"(.*)\n```python\n", page.read_text("utf-8"))
+    assert [above for above in blocks if not re.fullmatch(r"<!-- (docs_src|examples)/.* -->", above)] == []
+
+
+@pytest.mark.parametrize("snippet", SNIPPETS, ids=name)
+def test_every_snippet_runs(snippet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLCRIB_CACHE", str(tmp_path))
+    monkeypatch.chdir(snippet.parent)
+    runpy.run_path(str(snippet), run_name="__main__")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
+    files = [link for link in links if not re.match(r"[a-z]+:", link)]
+    assert [link for link in files if not (page.parent / link).exists()] == []
+
+
+def test_no_file_of_ours_names_the_machine_it_was_made_on() -> None:
+    locks = [ROOT / "requirements.lock", ROOT / "benchmarks" / "requirements.lock"]
+    for path in locks:
+        assert re.search(r"https?://|file:|--index-url|--find-links", path.read_text("utf-8")) is None, name(path)

@@ -13,6 +13,10 @@ class ToolResult:
     value: Any = None  # whatever the tool returned; only its own extraction knows the shape
     failed: bool = False
 
+    def __post_init__(self) -> None:
+        # Half a surrogate pair is legal in a Python string, but can be neither sent nor stored.
+        object.__setattr__(self, "text", self.text.encode("utf-8", "replace").decode())
+
     @classmethod
     def of(cls, value: object) -> "ToolResult":
         """A success, its text rendered from the value."""
@@ -29,7 +33,7 @@ class ToolResult:
 def as_json(value: object) -> str:
     """Compact JSON of anything: models, dataclasses and dates included; what JSON cannot say becomes its `str`."""
     try:
-        return json.dumps(value, ensure_ascii=False)
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError):
         from pydantic_core import to_json  # late: plain results need no pydantic
 

@@ -7,9 +7,11 @@ from enum import StrEnum
 from typing import Any, Protocol as Seam
 
 from toolcrib.errors import CatalogError
+from toolcrib.tools.definition import checked, checked_callable, checked_choice, checked_texts
 from toolcrib.tools.extraction import Extractor
 from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.result import ToolResult
+from toolcrib.tools.schema import checked_schema
 
 # What OpenAI, Anthropic and Google all accept as a function name.
 SAFE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
@@ -48,15 +50,33 @@ class Tool:
     origin: str = ""  # where exactly, for error messages: the line that defines it
 
     def __post_init__(self) -> None:
-        if not SAFE_NAME.fullmatch(self.name):
-            raise CatalogError(
-                f"{self.name[:80]!r} is not a name that model providers accept.",
-                hint=f"Use letters, digits, '_' and '-', at most 64, such as {safe_name(self.name)!r}.",
-            )
+        name = self.name
+        _refuse_unsafe(name)
+        checked(name, "description", self.description, str)
+        checked(name, "category", self.category, str)
+        checked(name, "confirm", self.confirm, bool)
+        checked_callable(name, "call", self.call)
+        checked_schema(name, self.parameters)
+        if self.protocol is not None:
+            checked(name, "protocol", self.protocol, Protocol)
+        if self.extraction is not None:
+            checked_callable(name, "extraction", self.extraction)
+        # Lists and plain words are welcome when a tool is made; what is kept is always the same kind.
+        object.__setattr__(self, "phrases", checked_texts(name, "phrases", self.phrases))
+        object.__setattr__(self, "related", checked_texts(name, "related", self.related))
+        object.__setattr__(self, "risk", checked_choice(name, "risk", self.risk, Risk))
 
     def with_metadata(self, **changes: Any) -> "Tool":
         """The same tool with other metadata."""
         return replace(self, **changes)
+
+
+def _refuse_unsafe(name: object) -> None:
+    if not isinstance(name, str) or not SAFE_NAME.fullmatch(name):
+        raise CatalogError(
+            f"{str(name)[:80]!r} is not a name that model providers accept.",
+            hint=f"Use letters, digits, '_' and '-', at most 64, such as {safe_name(str(name))!r}.",
+        )
 
 
 def safe_name(name: str) -> str:

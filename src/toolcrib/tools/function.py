@@ -1,0 +1,102 @@
+"""`@tool`: makes a tool of a typed Python function. Its hints are the schema, its docstring the words."""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypedDict, Unpack, overload
+
+from toolcrib.errors import ToolDefinitionError, did_you_mean
+from toolcrib.tools.description import first_sentence
+from toolcrib.tools.extraction import Extractor
+from toolcrib.tools.protocol import Protocol
+from toolcrib.tools.tool import Risk, Tool
+
+
+class ToolOptions(TypedDict, total=False):
+    """What a function cannot say by itself; all of it can be left out."""
+
+    name: str  # else the function's name
+    description: str  # else the first sentence of its docstring
+    category: str
+    phrases: Iterable[str]
+    related: Iterable[str]
+    risk: Risk | str
+    confirm: bool
+    protocol: Protocol | None
+    extraction: Extractor | None
+
+
+@overload
+def tool(function: Callable[..., object], /, **options: Unpack[ToolOptions]) -> Tool: ...
+@overload
+def tool(**options: Unpack[ToolOptions]) -> Callable[[Callable[..., object]], Tool]: ...
+def tool(
+    function: Callable[..., object] | None = None, /, **options: Unpack[ToolOptions]
+) -> Tool | Callable[[Callable[..., object]], Tool]:
+    """Make a tool of a sync or async function: `@tool`, `@tool(category="images")` or `tool(function)`.
+
+    Every parameter needs a type hint; the docstring (Google, NumPy or Sphinx style) may describe them. A parameter
+    named `context` receives the context of the call and is hidden from the model; to offer an argument of that name,
+    call the parameter otherwise and annotate it with `Field(alias="context")`. Sync functions run in a thread.
+    """
+    if function is None:
+        return lambda decorated: _made_of(decorated, options)
+    return _made_of(function, options)
+
+
+def _made_of(function: object, options: ToolOptions) -> Tool:
+    unknown = sorted(options.keys() - ToolOptions.__annotations__)
+    if unknown:
+        raise ToolDefinitionError(
+            f"A tool has no option {unknown[0]!r}.",
+            hint=did_you_mean(unknown[0], ToolOptions.__annotations__)
+            or f"Options: {', '.join(ToolOptions.__annotations__)}.",
+        )
+    called = _checked_function(function)
+
+    from toolcrib.tools.function_call import FunctionCall  # late: loads pydantic
+    from toolcrib.tools.signature import Signature, label, underlying
+
+    plain = underlying(called)
+    summary, descriptions = _words(inspect.getdoc(plain) or "")
+    signature = Signature.of(called, descriptions)
+    stated = {option: value for option, value in options.items() if value is not None}
+    fields: dict[str, Any] = {"name": label(called), "description": summary, "origin": _origin(plain), **stated}
+    call = FunctionCall(fields["name"], called, signature)
+    return Tool(**fields, parameters=signature.parameters, call=call)
+
+
+def _checked_function(function: object) -> Callable[..., object]:
+    if inspect.isclass(function) or not callable(function):
+        raise ToolDefinitionError(
+            f"{function!r} is not a function, so it cannot become a tool.",
+            hint="Write `@tool` above a function, or above a function that makes and uses the object.",
+        )
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise ToolDefinitionError(
+            f"{function.__name__!r} yields, so it cannot become a tool: a model gets one result.",
+            hint="Return a list of what it yields.",
+        )
+    return function
+
+
+def _words(docstring: str) -> tuple[str, Mapping[str, str]]:
+    """The first sentence of a docstring, and what it says of each argument."""
+    from docstring_parser import ParseError, parse  # late: only definitions need it
+
+    try:
+        parsed = parse(docstring)
+    except ParseError:  # half a style is no style: the first sentence is still good
+        return first_sentence(docstring.partition("\n\n")[0]), {}
+    described = {
+        name.strip(" *"): " ".join(parameter.description.split())
+        for parameter in parsed.params
+        if parameter.description
+        for name in parameter.arg_name.split(",")  # NumPy style: `width, height : int`
+    }
+    return first_sentence(parsed.short_description or ""), described
+
+
+def _origin(function: Callable[..., object]) -> str:
+    code = getattr(function, "__code__", None)  # functions written in C have none
+    line = f":{code.co_firstlineno}" if code else ""
+    return f"{function.__module__}{line}"

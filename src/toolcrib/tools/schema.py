@@ -1,0 +1,77 @@
+"""JSON Schemas: what we accept as one, and the part of it that a model needs to see."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from toolcrib.errors import ToolDefinitionError
+
+# Far beyond any hand-made schema, and far below what would fill a context window.
+MOST_SCHEMA_CHARACTERS = 256 * 1024
+
+
+def checked_schema(tool: str, schema: object) -> Mapping[str, Any]:
+    """The schema of a tool's arguments, if it can be sent to a model."""
+    if not isinstance(schema, Mapping):
+        raise ToolDefinitionError(
+            f"The parameters of {tool!r} are {schema!r}, not a JSON Schema.",
+            hint='Give a mapping, such as {"type": "object", "properties": {}}.',
+        )
+    known = cast("Mapping[str, Any]", schema)
+    if (kind := known.get("type", "object")) != "object":
+        raise ToolDefinitionError(
+            f"The parameters of {tool!r} have the type {kind!r}; models call tools with an object.",
+            hint='Put the value into a property of {"type": "object"}.',
+        )
+    try:
+        size = len(json.dumps(dict(known), allow_nan=False))
+    except RecursionError:
+        raise _circular(tool) from None
+    except (TypeError, ValueError) as error:
+        if "Circular" in str(error):
+            raise _circular(tool) from None
+        raise ToolDefinitionError(
+            f"The parameters of {tool!r} are not JSON: {error}.",
+            hint="Use only dicts with text keys, lists, text, finite numbers, booleans and None.",
+        ) from None
+    if size > MOST_SCHEMA_CHARACTERS:
+        raise ToolDefinitionError(
+            f"The schema of {tool!r} is too large: {size:,} characters, at most {MOST_SCHEMA_CHARACTERS:,}.",
+            hint="Split the tool, or take the large part as text and check it in the tool.",
+        )
+    return known
+
+
+def _circular(tool: str) -> ToolDefinitionError:
+    return ToolDefinitionError(
+        f"The schema of {tool!r} contains itself, or is nested too deeply to be written.",
+        hint='Name the repeated part in "$defs" and point to it with {"$ref": "#/$defs/Name"}.',
+    )
+
+
+def argument_schema(parameters: Mapping[str, Any], argument: str) -> Mapping[str, Any] | None:
+    """The schema of one argument, with the definitions it points to; None for an unknown argument."""
+    schema = parameters.get("properties", {}).get(argument)
+    if schema is None:
+        return None
+    definitions = parameters.get("$defs", {})
+    needed: dict[str, Any] = {}
+    open_names = list(_referenced(schema))
+    while open_names:
+        name = open_names.pop()
+        if name in definitions and name not in needed:
+            needed[name] = definitions[name]
+            open_names.extend(_referenced(definitions[name]))
+    return {**schema, "$defs": needed} if needed else schema
+
+
+def _referenced(schema: object) -> Iterator[str]:
+    if isinstance(schema, Mapping):
+        for key, value in cast("Mapping[str, object]", schema).items():
+            if key == "$ref" and isinstance(value, str):
+                yield value.removeprefix("#/$defs/")
+            else:
+                yield from _referenced(value)
+    elif isinstance(schema, Sequence) and not isinstance(schema, str):
+        for item in cast("Sequence[object]", schema):
+            yield from _referenced(item)

@@ -5,7 +5,7 @@ import hashlib
 import json
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -59,7 +59,7 @@ def honest_reply(request: Mapping[str, Any]) -> Reply:
 
 
 @contextmanager
-def serve_model() -> Iterator[ModelServer]:
+def serve_model() -> Generator[ModelServer]:
     """A running server; it ends with the block."""
     server = ModelServer()
 

@@ -301,8 +301,9 @@ def test_openai_without_a_key_is_an_error_before_any_call() -> None:
 
 
 def test_other_endpoints_need_no_key(server: ModelServer, make: Make) -> None:
+    server.script.append(refusal(500, "first words"))
     make(api_key=None).embed_documents(["a"])
-    assert server.keys == [None]
+    assert server.keys == [None, None]
 
 
 @pytest.mark.parametrize("key", ["sk-ключ", "sk-a\nX-Evil: 1"])

@@ -1,0 +1,151 @@
+"""Any embedder, with a memory: a text that was embedded once is never sent to a slow model again."""
+
+import hashlib
+import logging
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from toolcrib.errors import EmbedderError
+from toolcrib.search.embedder import Embedder, Vectors
+from toolcrib.search.unit_vectors import unit_vectors
+from toolcrib.search.vector_file import Vector, VectorFile
+
+STORED_AT_ONCE = 1024  # texts after which the vectors are kept, so that an interrupted build goes on where it stopped
+
+log = logging.getLogger(__name__)
+
+
+class CachedEmbedder:
+    """Wraps an embedder; documents are kept on disk, the latest queries in memory. Safe under threads and processes.
+
+    Each embedder id has a file of its own in `folder`, so a change of model never mixes vectors. A cache that is
+    broken, foreign or not writable is a logged warning, and the texts are embedded as if there were none.
+    """
+
+    def __init__(
+        self, embedder: Embedder, folder: str | Path, *, queries_in_memory: int = 1024, queries_on_disk: bool = False
+    ) -> None:
+        self.embedder = embedder
+        self.id = embedder.id
+        self.remote = embedder.remote
+        self._file = VectorFile(Path(folder) / _file_name(self.id), self.id)
+        self._queries = _Recent(queries_in_memory)
+        self._queries_on_disk = queries_on_disk
+        self._dimensions: int | None = None
+
+    @property
+    def dimensions(self) -> int:
+        """As the cached vectors have it; the embedder is asked only when there are none."""
+        return self._dimensions or self._file.dimensions() or self.embedder.dimensions
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """One unit vector per text; only texts never seen before reach the embedder."""
+        vectors = self._through_file("document", texts, self.embedder.embed_documents)
+        self._dimensions = vectors.shape[1] or self._dimensions
+        return vectors
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """One unit vector per request; those asked lately are remembered."""
+        found = {text: vector for text in texts if (vector := self._queries.get(_key("query", text))) is not None}
+        missing = [text for text in dict.fromkeys(texts) if text not in found]
+        if missing:
+            if self._queries_on_disk:
+                fresh = self._through_file("query", missing, self.embedder.embed_queries)
+            else:
+                fresh = _ask(self.embedder.embed_queries, missing, self.id)
+            found.update(zip(missing, fresh, strict=True))
+        self._same_model_as_documents({len(vector) for vector in found.values()})
+        for text in missing:
+            self._queries.put(_key("query", text), found[text])
+        return _stack([found[text] for text in texts], self._dimensions)
+
+    def prune(self, keep: Iterable[str]) -> int:
+        """Removes the vectors of all documents but these, and of all queries; gives their number."""
+        return self._file.keep_only({_key("document", text) for text in keep})
+
+    def __repr__(self) -> str:
+        return f"CachedEmbedder({self.embedder!r}, {str(self._file.path.parent)!r})"
+
+    def _through_file(
+        self, kind: Literal["document", "query"], texts: Sequence[str], embed: Callable[[Sequence[str]], Vectors]
+    ) -> Vectors:
+        wanted = {_key(kind, text): text for text in texts}
+        known = self._file.get(wanted) if wanted else {}
+        missing = [key for key in wanted if key not in known]
+        for start in range(0, len(missing), STORED_AT_ONCE):
+            keys = missing[start : start + STORED_AT_ONCE]
+            known.update(self._embed_and_keep({key: wanted[key] for key in keys}, embed))
+        if len({len(vector) for vector in known.values()}) > 1:
+            log.warning("%s changed the length of its vectors: all of them are embedded again.", self.id)
+            self._file.keep_only(())
+            known = self._embed_and_keep(wanted, embed)
+        return _stack([known[_key(kind, text)] for text in texts], self._dimensions)
+
+    def _embed_and_keep(
+        self, texts: dict[bytes, str], embed: Callable[[Sequence[str]], Vectors]
+    ) -> dict[bytes, Vector]:
+        fresh = dict(zip(texts, _ask(embed, list(texts.values()), self.id), strict=True))
+        self._file.put(fresh)
+        return fresh
+
+    def _same_model_as_documents(self, lengths: set[int]) -> None:
+        expected = self._dimensions = self._dimensions or self._file.dimensions()
+        if lengths and expected is not None and lengths != {expected}:
+            self._file.keep_only(())
+            self._queries.clear()
+            self._dimensions = None
+            raise EmbedderError(
+                f"{self.id} gave a query {max(lengths)} dimensions, but its documents have {expected}: "
+                "another model answers under the same name.",
+                hint="Build the index again; the cached vectors were dropped.",
+            )
+
+
+class _Recent:
+    """The vectors asked for lately, up to a number; the one not asked for longest goes first."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._vectors: OrderedDict[bytes, Vector] = OrderedDict()
+        self._changing = threading.Lock()
+
+    def get(self, key: bytes) -> Vector | None:
+        with self._changing:
+            if key in self._vectors:
+                self._vectors.move_to_end(key)
+            return self._vectors.get(key)
+
+    def put(self, key: bytes, vector: Vector) -> None:
+        with self._changing:
+            self._vectors[key] = vector
+            while len(self._vectors) > self._size:
+                self._vectors.popitem(last=False)
+
+    def clear(self) -> None:
+        with self._changing:
+            self._vectors.clear()
+
+
+def _ask(embed: Callable[[Sequence[str]], Vectors], texts: Sequence[str], source: str) -> Vectors:
+    return unit_vectors(list(embed(texts)), count=len(texts), dimensions=None, source=source)
+
+
+def _stack(vectors: Sequence[Vector], dimensions: int | None) -> Vectors:
+    return np.stack(vectors) if vectors else np.zeros((0, dimensions or 0), dtype=np.float32)
+
+
+def _key(kind: Literal["document", "query"], text: str) -> bytes:
+    return hashlib.sha256(f"{kind}\0{text}".encode("utf-8", "surrogatepass")).digest()
+
+
+def _file_name(embedder_id: str) -> str:
+    """Readable, and safe on every file system; the digest tells apart what the readable part cannot."""
+    readable = re.sub(r"[^a-z0-9]+", "-", embedder_id.lower()).strip("-")[:48]
+    digest = hashlib.sha256(embedder_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{readable}-{digest}.vectors"

@@ -7,6 +7,7 @@ ToolcribError
 ├── ToolDefinitionError     a function or schema cannot become a tool
 ├── MetadataError           a metadata file is wrong; names file and line
 ├── LoadError               `--from` points at something that holds no catalog
+├── QueryFileError          a file of labelled requests is wrong; names file and line
 ├── MissingExtraError       an optional dependency is not installed
 └── EmbedderError           an embedder cannot answer
 
@@ -60,12 +61,17 @@ class LoadError(ToolcribError):
     """A place that should hold a catalog and does not."""
 
 
+class QueryFileError(ToolcribError):
+    """A file of labelled requests that cannot be used; the message says where."""
+
+
 class MissingExtraError(ToolcribError):
     """A feature whose optional dependency is not installed."""
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(
-            f"{feature} needs a package that is not installed.", hint=f"Install it with: pip install 'toolcrib[{extra}]'"
+            f"{feature} needs a package that is not installed.",
+            hint=f"Install it with: pip install 'toolcrib[{extra}]'",
         )
         self.extra = extra
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from toolcrib.search.embedder import Vectors
+
 DIMENSIONS = 8
 SILENCE_SECONDS = 5.0  # the longest a silent reply lasts, should a client never give up
 
@@ -44,7 +46,7 @@ def refusal(status: int, message: str, code: str | None = None, headers: Mapping
     return Reply(status=status, body={"error": {"message": message, "code": code}}, headers=headers or {})
 
 
-def model_vector(text: str, dimensions: int = DIMENSIONS) -> np.ndarray:
+def model_vector(text: str, dimensions: int = DIMENSIONS) -> Vectors:
     """The vector this model has for a text, not of unit length."""
     seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
     return (np.random.default_rng(seed).standard_normal(dimensions) * 3).astype(np.float32)
@@ -53,7 +55,7 @@ def model_vector(text: str, dimensions: int = DIMENSIONS) -> np.ndarray:
 def honest_reply(request: Mapping[str, Any]) -> Reply:
     """The right answer, its items in the wrong order, which the protocol allows."""
     vectors = [model_vector(text, request.get("dimensions", DIMENSIONS)) for text in request["input"]]
-    encode = _as_base64 if request.get("encoding_format") == "base64" else np.ndarray.tolist
+    encode = _as_base64 if request.get("encoding_format") == "base64" else _as_numbers
     items = [{"object": "embedding", "index": i, "embedding": encode(vector)} for i, vector in enumerate(vectors)]
     return Reply(body={"object": "list", "data": items[::-1], "model": request["model"]})
 
@@ -107,5 +109,9 @@ def serve_model() -> Generator[ModelServer]:
         thread.join(timeout=5)
 
 
-def _as_base64(vector: np.ndarray) -> str:
+def _as_numbers(vector: Vectors) -> list[float]:
+    return [float(number) for number in vector]
+
+
+def _as_base64(vector: Vectors) -> str:
     return base64.b64encode(vector.astype("<f4").tobytes()).decode()

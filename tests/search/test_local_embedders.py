@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from toolcrib.errors import EmbedderError, MissingExtraError
-from toolcrib.search.embedder import Embedder
+from toolcrib.search.embedder import Embedder, Vectors
 from toolcrib.search.local_embedders import MULTILINGUAL_MODEL, FastembedEmbedder, SentenceTransformersEmbedder
 
 
-def letters(text: str) -> np.ndarray:
-    return np.array([text.count("a"), text.count("b"), 0.0], dtype=np.float64)
+def letters(text: str) -> Vectors:
+    return np.array([text.count("a"), text.count("b"), 0.0], dtype=np.float32)
 
 
 @dataclass
@@ -25,13 +25,13 @@ class LetterTextEmbedding:
     """As `fastembed.TextEmbedding`: generators, one vector per text."""
 
     model_name: str = "letters"
-    calls: list[tuple[str, list[str], int]] = field(default_factory=list)
+    calls: list[tuple[str, list[str], int]] = field(default_factory=list[tuple[str, list[str], int]])
 
-    def passage_embed(self, texts: list[str], /, *, batch_size: int) -> Iterator[np.ndarray]:
+    def passage_embed(self, texts: list[str], /, *, batch_size: int) -> Iterator[Vectors]:
         self.calls.append(("passage", texts, batch_size))
         yield from map(letters, texts)
 
-    def query_embed(self, query: list[str], /, *, batch_size: int) -> Iterator[np.ndarray]:
+    def query_embed(self, query: list[str], /, *, batch_size: int) -> Iterator[Vectors]:
         self.calls.append(("query", query, batch_size))
         yield from map(letters, query)
 
@@ -41,18 +41,18 @@ class LetterTransformer:
     """As `sentence_transformers.SentenceTransformer`: one array per call."""
 
     name: str = "letters"
-    calls: list[tuple[str, list[str], str | None]] = field(default_factory=list)
+    calls: list[tuple[str, list[str], str | None]] = field(default_factory=list[tuple[str, list[str], str | None]])
 
     def encode_document(
         self, texts: list[str], /, *, prompt: str | None, batch_size: int, show_progress_bar: bool
-    ) -> np.ndarray:
+    ) -> Vectors:
         assert not show_progress_bar
         self.calls.append(("document", texts, prompt))
         return np.stack([letters((prompt or "") + text) for text in texts])
 
     def encode_query(
         self, texts: list[str], /, *, prompt: str | None, batch_size: int, show_progress_bar: bool
-    ) -> np.ndarray:
+    ) -> Vectors:
         assert not show_progress_bar
         self.calls.append(("query", texts, prompt))
         return np.stack([letters((prompt or "") + text) for text in texts])
@@ -61,7 +61,7 @@ class LetterTransformer:
 class Silent:
     """A model that fails whatever it is asked."""
 
-    def passage_embed(self, texts: list[str], /, *, batch_size: int) -> Iterator[np.ndarray]:
+    def passage_embed(self, texts: list[str], /, *, batch_size: int) -> Iterator[Vectors]:
         raise RuntimeError("out of memory")
 
     query_embed = passage_embed
@@ -157,7 +157,7 @@ def test_a_model_that_fails_is_an_embedder_error_with_its_words() -> None:
 
 def test_a_model_that_gives_too_few_vectors_is_an_error() -> None:
     class Lazy(LetterTextEmbedding):
-        def passage_embed(self, texts: list[str], /, *, batch_size: int) -> Iterator[np.ndarray]:
+        def passage_embed(self, texts: list[str], /, *, batch_size: int) -> Iterator[Vectors]:
             yield letters(texts[0])
 
     with pytest.raises(EmbedderError, match="'letters' gave 1 vectors for 2 texts"):

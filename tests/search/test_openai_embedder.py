@@ -15,7 +15,7 @@ from model_server import DIMENSIONS, ModelServer, Reply, model_vector, refusal, 
 
 from toolcrib.errors import EmbedderError, MissingExtraError
 from toolcrib.search import openai_embedder
-from toolcrib.search.embedder import Embedder
+from toolcrib.search.embedder import Embedder, Vectors
 from toolcrib.search.openai_embedder import OpenAIEmbedder
 
 KEY = "sk-secret-0123456789"
@@ -51,7 +51,7 @@ def make(server: ModelServer, waits: list[float]) -> Iterator[Make]:
         embedder.close()
 
 
-def unit(*texts: str, dimensions: int = DIMENSIONS) -> np.ndarray:
+def unit(*texts: str, dimensions: int = DIMENSIONS) -> Vectors:
     vectors = np.stack([model_vector(text, dimensions) for text in texts])
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
@@ -247,23 +247,23 @@ def test_a_refusal_that_waiting_does_not_cure_is_told_at_once(
     assert waits == []
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        (b"<html>hello</html>", "not a list of embeddings"),
-        (b"", "not a list of embeddings"),
-        ({"data": "none"}, "not a list of embeddings"),
-        ({"data": [{"index": 0}]}, "not a list of embeddings"),
-        ({"data": [{"index": 0, "embedding": ["a", "b"]}]}, "not a list of embeddings"),
-        ({"data": [{"index": 0, "embedding": "not base64!"}]}, "not a list of embeddings"),
-        ({"data": [{"index": 0, "embedding": "AAAA"}]}, "not a list of embeddings"),
-        ({"data": [{"index": 5, "embedding": [1.0]}]}, "indexes do not count the texts"),
-        ({"data": []}, "'small' gave 0 vectors for 1 texts"),
-        ({"data": [{"index": 0, "embedding": [1.0]}, {"index": 1, "embedding": [1.0]}]}, "gave 2 vectors for 1 texts"),
-        ({"data": [{"index": 0, "embedding": []}]}, "something else than finite numbers"),
-        (b'{"data": [{"index": 0, "embedding": [NaN, 1.0]}]}', "something else than finite numbers|not a list"),
-    ],
-)
+MALFORMED: list[tuple[object, str]] = [
+    (b"<html>hello</html>", "not a list of embeddings"),
+    (b"", "not a list of embeddings"),
+    ({"data": "none"}, "not a list of embeddings"),
+    ({"data": [{"index": 0}]}, "not a list of embeddings"),
+    ({"data": [{"index": 0, "embedding": ["a", "b"]}]}, "not a list of embeddings"),
+    ({"data": [{"index": 0, "embedding": "not base64!"}]}, "not a list of embeddings"),
+    ({"data": [{"index": 0, "embedding": "AAAA"}]}, "not a list of embeddings"),
+    ({"data": [{"index": 5, "embedding": [1.0]}]}, "indexes do not count the texts"),
+    ({"data": []}, "'small' gave 0 vectors for 1 texts"),
+    ({"data": [{"index": 0, "embedding": [1.0]}, {"index": 1, "embedding": [1.0]}]}, "gave 2 vectors for 1 texts"),
+    ({"data": [{"index": 0, "embedding": []}]}, "something else than finite numbers"),
+    (b'{"data": [{"index": 0, "embedding": [NaN, 1.0]}]}', "something else than finite numbers|not a list"),
+]
+
+
+@pytest.mark.parametrize(("body", "message"), MALFORMED)
 def test_a_malformed_reply_is_an_error_not_a_vector(
     body: object, message: str, server: ModelServer, make: Make
 ) -> None:
@@ -353,7 +353,7 @@ def test_many_threads_share_one_embedder(make: Make) -> None:
     embedder = make()
     start = threading.Barrier(8)
 
-    def work(number: int) -> np.ndarray:
+    def work(number: int) -> Vectors:
         start.wait(timeout=5)
         return embedder.embed_documents([f"text {number}"])
 

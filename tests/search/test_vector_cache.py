@@ -5,10 +5,11 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -235,7 +236,9 @@ def claim_it_for_another_model(path: Path) -> None:
         claim_it_for_another_model,
     ],
 )
-def test_a_spoiled_file_is_set_aside_and_begun_anew(spoil, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_spoiled_file_is_set_aside_and_begun_anew(
+    spoil: Callable[[Path], None], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     texts = [f"text {number}" for number in range(300)]
     CachedEmbedder(CountingEmbedder(), tmp_path).embed_documents(texts)
     spoil(cache_file(tmp_path))
@@ -307,17 +310,16 @@ def test_a_file_that_another_process_began_anew_is_left_alone(tmp_path: Path, mo
     path = cache_file(tmp_path)
     sound = path.read_bytes()
     write_garbage(path)
-    prepare = vector_file.VectorFile._prepare
+    connect = sqlite3.connect
 
-    def prepare_while_another_is_faster(self: vector_file.VectorFile, connection: sqlite3.Connection) -> None:
-        try:
-            prepare(self, connection)
-        except sqlite3.DatabaseError:
+    def connect_while_another_is_faster(*args: Any, **options: Any) -> sqlite3.Connection:
+        connection = connect(*args, **options)
+        if not path.with_suffix(".elsewhere").exists():
             path.rename(path.with_suffix(".elsewhere"))
             path.write_bytes(sound)
-            raise
+        return connection
 
-    monkeypatch.setattr(vector_file.VectorFile, "_prepare", prepare_while_another_is_faster)
+    monkeypatch.setattr(sqlite3, "connect", connect_while_another_is_faster)
     model = CountingEmbedder()
     CachedEmbedder(model, tmp_path).embed_documents(["a"])
     assert model.asked == []
@@ -342,13 +344,12 @@ def test_a_read_only_file_is_still_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     CachedEmbedder(CountingEmbedder(), tmp_path).embed_documents(["a"])
-    prepare = vector_file.VectorFile._prepare
+    connect = sqlite3.connect
 
-    def prepare_read_only(self: vector_file.VectorFile, connection: sqlite3.Connection) -> None:
-        prepare(self, connection)
-        connection.execute("PRAGMA query_only = ON")  # as on a read-only file system, which root does not have
+    def connect_read_only(path: Path, **options: Any) -> sqlite3.Connection:
+        return connect(f"{path.as_uri()}?mode=ro", uri=True, **options)  # root may write everywhere else
 
-    monkeypatch.setattr(vector_file.VectorFile, "_prepare", prepare_read_only)
+    monkeypatch.setattr(sqlite3, "connect", connect_read_only)
     model = CountingEmbedder()
     cached = CachedEmbedder(model, tmp_path)
     for _ in range(2):
@@ -362,7 +363,7 @@ def test_many_threads_share_one_cache(tmp_path: Path) -> None:
     cached = CachedEmbedder(model, tmp_path)
     start = threading.Barrier(8)
 
-    def work(number: int) -> Vectors:
+    def work(number: int) -> None:
         start.wait(timeout=5)
         texts = [f"text {(number * 7 + step) % 50}" for step in range(25)]
         np.testing.assert_allclose(cached.embed_queries(texts), -model.right(*texts), rtol=1e-5, atol=1e-6)

@@ -1,0 +1,9 @@
+from toolcrib.errors import MissingExtraError
+from toolcrib.search.local_embedders import FastembedEmbedder, SentenceTransformersEmbedder
+
+# Weights are loaded, and perhaps downloaded, at the first use; a package that is missing is told at once.
+for make in (FastembedEmbedder, SentenceTransformersEmbedder):
+    try:
+        print(make("sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2").id)
+    except MissingExtraError as error:
+        print(error, error.hint)  # ... Install it with: pip install 'toolcrib[fastembed]'

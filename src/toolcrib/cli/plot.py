@@ -25,7 +25,8 @@ def draw(seen: Evaluation, path: Path) -> None:
     from matplotlib.figure import Figure  # late: slow to import, and an extra
 
     # Matplotlib's own types are partly unknown, hence `Any`.
-    figure: Any = Figure(figsize=(10 if seen.by_language else 6, 4), layout="constrained")
+    size = (10 if seen.by_language else 6, max(4.0, 1 + 0.3 * len(seen.by_language)))
+    figure: Any = Figure(figsize=size, layout="constrained")
     measures: Any = figure.add_subplot(1, 2 if seen.by_language else 1, 1)
     scores = seen.scores
     _bars(

@@ -305,24 +305,30 @@ def test_a_broken_file_that_cannot_be_moved_is_a_warning(
     assert "cannot be moved (in use by another process)" in caplog.text
 
 
-def test_a_file_that_another_process_began_anew_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [None, sqlite3.OperationalError("disk I/O error")], ids=["garbage", "lost"])
+def test_a_file_that_another_process_began_anew_is_left_alone(
+    error: sqlite3.Error | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     CachedEmbedder(CountingEmbedder(), tmp_path).embed_documents(["a"])
     path = cache_file(tmp_path)
-    sound = path.read_bytes()
+    sound, elsewhere = path.read_bytes(), path.with_suffix(".elsewhere")
     write_garbage(path)
     connect = sqlite3.connect
 
     def connect_while_another_is_faster(*args: Any, **options: Any) -> sqlite3.Connection:
         connection = connect(*args, **options)
-        if not path.with_suffix(".elsewhere").exists():
-            path.rename(path.with_suffix(".elsewhere"))
+        if not elsewhere.exists():
+            path.rename(elsewhere)
             path.write_bytes(sound)
+            if error is not None:
+                connection.close()
+                raise error
         return connection
 
     monkeypatch.setattr(sqlite3, "connect", connect_while_another_is_faster)
     model = CountingEmbedder()
     CachedEmbedder(model, tmp_path).embed_documents(["a"])
-    assert model.asked == []
+    assert (model.asked, caplog.text) == ([], "")
     assert not list(tmp_path.glob("*.broken"))
 
 

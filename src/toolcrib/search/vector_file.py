@@ -100,10 +100,11 @@ class VectorFile:
                 code = getattr(error, "sqlite_errorcode", -1) & 0xFF  # the low byte is the kind of error
                 if code in BROKEN:
                     self._set_aside(seen, str(error))
-                    continue
-                if code not in OCCUPIED:
+                elif code in OCCUPIED:
+                    break
+                elif seen is None or self._identity() == seen:  # else another process began it anew under our hands
                     self._warn(f"The vector cache {self.path} cannot be used ({error}): texts are embedded again.")
-                break
+                    break
         return otherwise
 
     def _prepare(self, connection: sqlite3.Connection) -> None:

@@ -166,8 +166,8 @@ def write(out: Path, figures: Sequence[dict[str, Any]], ratio: dict[str, Any]) -
         "# Latency and memory",
         "Written by `python benchmarks/latency.py`; one thread, query embedding included, requests in 30 languages.",
         report.markdown([head, *rows]),
-        f"At {ratio['tools']:,} tools, p50: {ratio['p50_ms']:.2f} ms; FastMCP's BM25 search {ratio['fastmcp_p50_ms']:.1f} "
-        f"ms, {ratio['ratio']:.0f} times as long.",
+        f"p50 at {ratio['tools']:,} tools: {ratio['p50_ms']:.2f} ms; FastMCP's BM25 search: "
+        f"{ratio['fastmcp_p50_ms']:.1f} ms, {ratio['ratio']:.0f} times as long.",
     ]
     out.with_suffix(".md").write_text("\n\n".join(page) + "\n", encoding="utf-8")
 

@@ -41,13 +41,15 @@ def sections(arms: Arms, sets: Sequence[BenchSet], say: Callable[[str], None]) -
 
 def junk(arms: Arms, sets: Sequence[BenchSet]) -> Table:
     """How often each arm hands out tools for small talk, whatever the catalogue."""
-    requests = [row["text"] for row in read_jsonl(HERE / "data" / "unanswerable.jsonl")]
+    requests = list(read_jsonl(HERE / "data" / "unanswerable.jsonl"))
+    groups = {"all": requests, "English": [row for row in requests if row["lang"] == "en"]}
     rows = []
     for bench_set in sets:
         built = [build(make, bench_set.tools) for make in arms.values()]
-        answered = [sum(bool(arm.search(text)) for text in requests) / len(requests) for arm in built]
-        rows.append([bench_set.name, *map(percent, answered)])
-    return [[f"{len(requests)} requests on", *arms], *rows]
+        for group, asked in groups.items():
+            answered = [sum(bool(arm.search(row["text"])) for row in asked) / len(asked) for arm in built]
+            rows.append([bench_set.name, f"{len(asked)} {group}", *map(percent, answered)])
+    return [["catalogue", "requests", *arms], *rows]
 
 
 def spelling(arms: Arms) -> Table:

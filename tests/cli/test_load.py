@@ -32,9 +32,9 @@ def goodbye() -> str:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty current folder; what is imported from it is forgotten afterwards."""
     monkeypatch.chdir(tmp_path)
-    known = set(sys.modules)
     yield tmp_path
-    for name in set(sys.modules) - known:
+    ours = [name for name, module in sys.modules.items() if str(tmp_path) in str(getattr(module, "__file__", ""))]
+    for name in ours:
         del sys.modules[name]
 
 
@@ -140,7 +140,7 @@ ALONE = "Try it alone with `python`, in the environment that has its dependencie
         ("gret:catalog", "There is no module 'gret'.", "Did you mean 'greet'?"),
         ("xyzzy.tools", "There is no module 'xyzzy.tools'.", FORMS),
         ("greet:catalogue", "'catalogue' in 'greet' is not there.", "Did you mean 'catalog'?"),
-        ("greet:hello", "'hello' in 'greet' is a Tool, not a Catalog.", "It holds: catalog."),
+        ("greet:hello", "'hello' in 'greet' is a function, not a Catalog.", "It holds: catalog."),
         ("bare:x", "'x' in 'bare' is not there.", "It holds no catalog."),
         ("bare", "'bare' holds no Catalog and no @tool.", "Make one with `catalog = Catalog()`."),
         ("empty", "There are no Python files in 'empty'.", FORMS),

@@ -24,9 +24,9 @@ def toolcrib(*arguments: str, **environment: str) -> subprocess.CompletedProcess
     ("arguments", "error"),
     [
         (["chek"], 'error: Unknown command "chek".\nhint: Did you mean "check"?\n'),
-        (["xyzzy"], 'error: Unknown command "xyzzy".\nhint: There are: check, tools.\n'),
+        (["xyzzy"], 'error: Unknown command "xyzzy".\nhint: There are: tools, check.\n'),
         (["tools", "shwo"], 'error: Unknown command "shwo".\nhint: Did you mean "show"?\n'),
-        (["check", "--form", "x"], 'error: Unknown option: "--form".\nhint: Did you mean "--from"?\n'),
+        (["check", "--form", "x"], "error: Unknown option: --form.\nhint: Did you mean --from?\n"),
     ],
 )
 def test_a_wrong_command_is_a_usage_error_with_a_hint(

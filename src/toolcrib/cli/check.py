@@ -37,5 +37,4 @@ def show(problems: Iterable[Problem]) -> None:
         say(Text(clean(tool) or "catalog", style="bold"))
         for problem in of_tool:
             say(Text.assemble("  ", (problem.rule, "yellow"), f": {clean(problem.message)}"))
-            if problem.hint:
-                say(Text.assemble("    ", ("hint:", "cyan"), f" {clean(problem.hint)}"))
+            say(Text.assemble("    ", ("hint:", "cyan"), f" {clean(problem.hint)}"))

@@ -7,7 +7,9 @@ from importlib.metadata import version
 
 from cyclopts import App, CycloptsError, Parameter
 
+from toolcrib.cli.check import check
 from toolcrib.cli.output import complain, speak_any_script
+from toolcrib.cli.tools import app as tools
 from toolcrib.errors import EmbedderError, ToolcribError
 
 OK, USAGE, NEGATIVE, AUTH, UNREACHABLE, TOOL_ERROR = range(6)
@@ -25,10 +27,10 @@ app = App(
     help_epilogue=EPILOGUE,
     version=lambda: f"toolcrib {version('toolcrib')}",
     default_parameter=Parameter(negative=()),
+    suppress_keyboard_interrupt=False,  # `main` answers it
 )
-# By path, so that a verb is imported only when it is used.
-app.command("toolcrib.cli.tools:app", name="tools", help="List the tools of a catalog, or show one of them.")
-app.command("toolcrib.cli.check:check", name="check", help="Look for everything that is wrong with a catalog.")
+app.command(tools)
+app.command(check)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

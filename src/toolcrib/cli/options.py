@@ -12,4 +12,4 @@ From: TypeAlias = Annotated[
         "with their metadata in `tools.yaml`.",
     ),
 ]
-Json: TypeAlias = Annotated[bool, Parameter(name="--json", show_default=False, help="Write JSON.")]
+Json: TypeAlias = Annotated[bool, Parameter(name="--json", negative=(), show_default=False, help="Write JSON.")]

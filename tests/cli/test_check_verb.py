@@ -1,0 +1,62 @@
+"""`toolcrib check`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from toolcrib.cli.main import main
+
+OFFICE = str(Path(__file__).parents[2] / "examples" / "office")
+WRONG = """
+from toolcrib import Catalog
+
+catalog = Catalog()
+
+
+@catalog.tool(risk="destructive", related=["delete_pag"])
+def delete_page(page: str) -> str:
+    '''Delete a page.'''
+    return ""
+
+
+@catalog.tool(confirm=True, risk="destructive", related=["delete_page"])
+def delete_all() -> str:
+    return ""
+"""
+
+
+def test_a_catalog_in_order_passes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--from", OFFICE]) == 0
+    assert capsys.readouterr() == ("", "20 tools, no problems\n")
+
+
+def test_every_problem_is_told_by_tool_with_a_hint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "wrong_pages.py").write_text(WRONG)
+    assert main(["check", "--from", str(tmp_path)]) == 2
+    assert capsys.readouterr() == (
+        """\
+delete_all
+  empty-description: It has no description, so it is hard to find.
+    hint: Say in one sentence what it does, in its docstring.
+delete_page
+  unknown-related: It is related to 'delete_pag', which does not exist.
+    hint: Did you mean 'delete_page'?
+  unconfirmed-destructive: It is destructive, but runs without asking the user.
+    hint: Set `confirm` to true, or lower its risk.
+""",
+        "2 tools, 3 problems\n",
+    )
+
+
+def test_problems_are_data_for_programs_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "wrong_pages.py").write_text(WRONG)
+    assert main(["check", "--from", str(tmp_path), "--json"]) == 2
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)[0] == {
+        "tool": "delete_page",
+        "rule": "unknown-related",
+        "message": "It is related to 'delete_pag', which does not exist.",
+        "hint": "Did you mean 'delete_page'?",
+    }
+    assert shown.err == ""

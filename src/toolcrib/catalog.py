@@ -1,12 +1,23 @@
 """WHICH tools we hold: by name, in the order they came, with everyone who follows told of each change."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from threading import RLock
+from typing import TYPE_CHECKING, TypeVar, Unpack, overload
 
 from toolcrib.catalog_changes import Announcer, Change, Listener, Unsubscribe, tell
-from toolcrib.errors import CatalogError, DuplicateToolError, UnknownToolError
+from toolcrib.catalog_check import CatalogView, Problem, problems
+from toolcrib.errors import CatalogError, DuplicateToolError, MetadataError, UnknownToolError
+from toolcrib.tools.extraction import CustomExtractor
+from toolcrib.tools.function import ToolOptions, tool as make_tool
 from toolcrib.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from toolcrib.metadata import Metadata
+
+Function = TypeVar("Function", bound=Callable[..., object])
+Extract = TypeVar("Extract", bound=CustomExtractor)
 
 
 class Catalog:
@@ -23,10 +34,32 @@ class Catalog:
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._changing = RLock()
         self._touching = RLock()
-        self._tools: dict[str, Tool] = {}
+        self._as_given: dict[str, Tool] = {}
+        self._tools: dict[str, Tool] = {}  # the same, with their metadata and extractors
+        self._metadata: Mapping[str, Metadata] = {}
+        self._metadata_files: dict[Path, Mapping[str, Metadata]] = {}  # the same by file: one can be loaded again
+        self._extractors: dict[str, CustomExtractor] = {}
         self._revision = 0
         self._announcer = Announcer()
         self.add_all(tools)
+
+    @overload
+    def tool(self, function: Function, /, **options: Unpack[ToolOptions]) -> Function: ...
+    @overload
+    def tool(self, /, **options: Unpack[ToolOptions]) -> Callable[[Function], Function]: ...
+    def tool(
+        self, function: Function | None = None, /, **options: Unpack[ToolOptions]
+    ) -> Function | Callable[[Function], Function]:
+        """Hold a function as a tool: `@catalog.tool` or `@catalog.tool(category="images")`.
+
+        The function stays what it was, so other code can still call it. The options are those of `toolcrib.tool`.
+        """
+
+        def hold(decorated: Function) -> Function:
+            self.add(make_tool(decorated, **options))
+            return decorated
+
+        return hold if function is None else hold(function)
 
     def add(self, tool: Tool) -> None:
         """Hold one more tool."""
@@ -38,24 +71,24 @@ class Catalog:
         with self._changing:
             fresh: dict[str, Tool] = {}
             for tool in offered:
-                if held := self._tools.get(tool.name) or fresh.get(tool.name):
+                if held := self._as_given.get(tool.name) or fresh.get(tool.name):
                     raise DuplicateToolError(tool.name, held.origin or held.source, tool.origin or tool.source)
                 fresh[tool.name] = tool
-            self._put(fresh)
+            self._hold(fresh)
 
     def replace(self, tool: Tool) -> None:
         """Let a tool take the place of the one with its name."""
         _required_tool(tool)
         with self._changing:
             self.get(tool.name)
-            self._put({tool.name: tool})
+            self._hold({tool.name: tool})
 
     def remove(self, name: str) -> Tool:
         """Let go of a tool, and give it back."""
         with self._changing:
             tool = self.get(name)
             with self._touching:
-                del self._tools[name]
+                del self._tools[name], self._as_given[name]
                 self._revision += 1
             self._announcer.announce(Change(revision=self._revision, removed=(name,)))
         return tool
@@ -88,6 +121,48 @@ class Catalog:
                 tell(listener, Change(revision=self._revision, added=tuple(self)))
             return unsubscribe
 
+    def extractor(self, name: str) -> Callable[[Extract], Extract]:
+        """Let a function find the entities in a tool's results: `@catalog.extractor("cms_listPages")`.
+
+        The tool may be added later; `check` tells when it never was.
+        """
+
+        def hold(function: Extract) -> Extract:
+            if not callable(function):
+                raise CatalogError(f"{function!r} is not a function.", hint="Give a function that takes a result.")
+            with self._changing:
+                if name in self._extractors:
+                    raise CatalogError(f"{name!r} has a custom extractor already.", hint="Keep one of the two.")
+                with self._touching:
+                    self._extractors[name] = function
+                self._hold({name: self._as_given[name]} if name in self._as_given else {})
+            return function
+
+        return hold
+
+    def load_metadata(self, path: str | Path) -> None:
+        """Attach what a YAML file says to the tools it names, now or when they are added.
+
+        A file that was loaded before is taken anew. If anything in it is wrong, nothing changes.
+        """
+        from toolcrib.metadata import read_metadata  # late: loads pydantic and a YAML parser
+
+        file = Path(path)
+        loaded = read_metadata(file)
+        with self._changing:
+            files = {**self._metadata_files, file.resolve(): loaded}
+            before, after = self._metadata, _merged(files.values())
+            with self._touching:
+                self._metadata_files, self._metadata = files, after
+            self._hold({name: tool for name, tool in self._as_given.items() if before.get(name) != after.get(name)})
+
+    def check(self) -> list[Problem]:
+        """Every problem of the catalog at once; none means that it is fit for use."""
+        with self._touching:
+            metadata = self._metadata if self._metadata_files else None
+            view = CatalogView(dict(self._tools), dict(self._as_given), metadata, dict(self._extractors))
+        return problems(view)
+
     def __contains__(self, name: object) -> bool:
         with self._touching:
             return name in self._tools
@@ -107,14 +182,35 @@ class Catalog:
     def __repr__(self) -> str:
         return f"<Catalog of {len(self)} tools, revision {self.revision}>"
 
-    def _put(self, tools: Mapping[str, Tool]) -> None:
-        if not tools:
+    def _hold(self, as_given: Mapping[str, Tool]) -> None:
+        if not as_given:
             return
+        tools = {name: self._completed(tool) for name, tool in as_given.items()}
         with self._touching:
             replaced = tuple(name for name in tools if name in self._tools)
+            self._as_given.update(as_given)
             self._tools.update(tools)
             self._revision += 1
         self._announcer.announce(Change(revision=self._revision, added=tuple(tools.values()), removed=replaced))
+
+    def _completed(self, tool: Tool) -> Tool:
+        if metadata := self._metadata.get(tool.name):
+            tool = metadata.attached_to(tool)
+        if extractor := self._extractors.get(tool.name):
+            tool = tool.with_metadata(extraction=extractor)
+        return tool
+
+
+def _merged(files: Iterable["Mapping[str, Metadata]"]) -> "Mapping[str, Metadata]":
+    merged: dict[str, Metadata] = {}
+    for entries in files:
+        if twice := sorted(entries.keys() & merged.keys()):
+            raise MetadataError(
+                "\n".join(f"{entries[name].place}: {name}: also described in {merged[name].place}" for name in twice),
+                hint="Describe each tool in one file.",
+            )
+        merged |= entries
+    return merged
 
 
 def _required_tool(value: object) -> Tool:

@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import keyword
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -75,13 +76,11 @@ KINDS = {
     "field": Kind(Annotated[int, Field(ge=0, le=9)], st.integers(0, 9), st.integers(10) | st.integers(max_value=-1)),
 }
 
+parameter_names = st.from_regex(r"[a-z][a-z0-9_]{0,10}", fullmatch=True).filter(
+    lambda name: not keyword.iskeyword(name) and name != "context"
+)
 signatures = st.dictionaries(
-    st.from_regex(r"[a-z][a-z0-9_]{0,10}", fullmatch=True).filter(
-        lambda name: name.isidentifier() and name != "context"
-    ),
-    st.tuples(st.sampled_from(sorted(KINDS)), st.booleans()),
-    min_size=1,
-    max_size=5,
+    parameter_names, st.tuples(st.sampled_from(sorted(KINDS)), st.booleans()), min_size=1, max_size=5
 )
 
 

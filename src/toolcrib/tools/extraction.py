@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, TypeAlias, cast
+from typing import Any, ClassVar, TypeAlias, cast
 
 ROOT = "$root"
 
@@ -21,6 +21,8 @@ class Entity:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
     """Where entities stand in a result: `path` is `"$root"` or dotted, such as `"data.images"`."""
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}  # as in `Protocol`
 
     path: str
     type: str

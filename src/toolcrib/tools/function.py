@@ -81,12 +81,9 @@ def _checked_function(function: object) -> Callable[..., object]:
 
 def _words(docstring: str) -> tuple[str, Mapping[str, str]]:
     """The first sentence of a docstring, and what it says of each argument."""
-    from docstring_parser import ParseError, parse  # late: only definitions need it
+    from docstring_parser import parse  # late: only definitions need it
 
-    try:
-        parsed = parse(docstring)
-    except ParseError:  # half a style is no style: the first sentence is still good
-        return first_sentence(docstring.partition("\n\n")[0]), {}
+    parsed = parse(docstring)  # tries every style; text in none of them is a description without arguments
     described = {
         name.strip(" *"): " ".join(parameter.description.split())
         for parameter in parsed.params

@@ -14,9 +14,13 @@ def get_forecast(city: str, days: int = 3) -> str:
     return f"Sunny in {city} for {days} days."
 
 
-sunny = asyncio.run(get_forecast.call({"city": "Łódź"}))
-assert (sunny.failed, sunny.text) == (False, "Sunny in Łódź for 3 days.")
+async def main() -> None:
+    sunny = await get_forecast.call({"city": "Łódź"})
+    assert (sunny.failed, sunny.text) == (False, "Sunny in Łódź for 3 days.")
 
-wrong = asyncio.run(get_forecast.call({"city": "Łódź", "days": "many"}))
-assert wrong.failed
-assert "days" in wrong.text  # tells the model which argument is wrong, and what it should be
+    wrong = await get_forecast.call({"city": "Łódź", "days": "many"})
+    assert wrong.failed
+    assert "days" in wrong.text  # tells the model which argument is wrong, and what it should be
+
+
+asyncio.run(main())

@@ -13,7 +13,7 @@ class Scripted:
     """An index that answers what it was told to."""
 
     answers: dict[str, list[str]]
-    limits: list[int] = field(default_factory=list)
+    limits: list[int] = field(default_factory=list[int])
 
     def search(self, query: str, *, limit: int = 5) -> SearchResult:
         self.limits.append(limit)

@@ -29,6 +29,7 @@ def test_tools_are_held_by_name_in_the_order_they_came() -> None:
     catalog.add(b)
     assert (list(catalog), len(catalog), "a" in catalog, "x" in catalog) == ([c, a, b], 3, True, False)
     assert catalog.get("b") is b
+    assert (a in catalog, make_tool("a", category="x") in catalog, [] in catalog) == (True, False, False)
     assert repr(catalog) == "<Catalog of 3 tools, revision 2>"
 
 

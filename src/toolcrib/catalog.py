@@ -163,9 +163,12 @@ class Catalog:
             view = CatalogView(dict(self._tools), dict(self._as_given), metadata, dict(self._extractors))
         return problems(view)
 
-    def __contains__(self, name: object) -> bool:
+    def __contains__(self, tool: object) -> bool:
+        """Whether a tool, or one with this name, is held."""
         with self._touching:
-            return name in self._tools
+            if isinstance(tool, Tool):
+                return self._tools.get(tool.name) == tool
+            return isinstance(tool, str) and tool in self._tools
 
     def __iter__(self) -> Iterator[Tool]:
         """The tools held at this moment, in the order they came."""
@@ -216,7 +219,7 @@ def _merged(files: Iterable["Mapping[str, Metadata]"]) -> "Mapping[str, Metadata
 def _required_tool(value: object) -> Tool:
     if isinstance(value, Tool):
         return value
-    raise CatalogError(f"{value!r} is not a Tool.", hint=HOW_TO_MAKE_A_TOOL)
-
-
-HOW_TO_MAKE_A_TOOL = "Write `@catalog.tool` above a function, or make a tool of it with `toolcrib.tool(function)`."
+    raise CatalogError(
+        f"{value!r} is not a Tool.",
+        hint="Write `@catalog.tool` above a function, or make a tool of it with `toolcrib.tool(function)`.",
+    )

@@ -83,5 +83,5 @@ class EmbedderError(ToolcribError):
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """A question with the nearest known name, or nothing when none is near."""
     spelled = {candidate.casefold(): candidate for candidate in known}
-    near = get_close_matches(name.casefold(), spelled, n=1)
+    near = get_close_matches(str(name).casefold(), spelled, n=1)
     return f"Did you mean {spelled[near[0]]!r}?" if near else None

@@ -274,6 +274,7 @@ def no_hints(query, limit):  # type: ignore[no-untyped-def]
 
 
 def with_args(*names: str) -> None: ...
+def any_context(*context: str) -> None: ...
 def with_kwargs(**names: str) -> None: ...
 def positional_only(name: str, /) -> None: ...
 def unknown_hint(name: "Missing") -> None: ...  # type: ignore[name-defined] # noqa: F821 # pyright: ignore
@@ -327,6 +328,16 @@ def generator() -> Iterator[int]:
             infinite_default,
             "The parameters of 'infinite_default' are not JSON: Out of range float values are not JSON compliant.",
             "Use only dicts with text keys, lists, text, finite numbers, booleans and None.",
+        ),
+        (
+            max,
+            "'max' cannot become a tool: it does not tell what it takes.",
+            "Write a typed function that calls it, and make a tool of that.",
+        ),
+        (
+            any_context,
+            "'any_context' cannot become a tool: its parameter '*context: str' takes any number of values.",
+            "A model calls a tool with one JSON object: give each argument a name and a type.",
         ),
         (
             generator,

@@ -11,7 +11,7 @@ _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|incl|approx|Dr|Mr|Mrs|Ms|St|N
 
 _PIECE = re.compile(r"[A-Za-z]+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\d_]+|\d{1,3}|[^\w\s]|_")
 # Letters that one token holds at most, on average: byte-pair vocabularies know English words best.
-_LETTERS_PER_TOKEN, _FOREIGN_LETTERS_PER_TOKEN = 8, 4
+_LETTERS_PER_TOKEN, _FOREIGN_LETTERS_PER_TOKEN = 10, 4
 
 
 def sentences(text: str) -> list[str]:

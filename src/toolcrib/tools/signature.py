@@ -35,8 +35,8 @@ class Signature:
     @classmethod
     def of(cls, function: Callable[..., object], descriptions: Mapping[str, str]) -> "Signature":
         """Read a function; `descriptions` say what each argument is for."""
-        parameters = list(inspect.signature(function).parameters.values())
-        asked = [parameter for parameter in parameters if parameter.name != CONTEXT]
+        parameters = _parameters(function)
+        asked = [one for one in parameters if one.name != CONTEXT or one.kind in _REFUSED_KINDS]
         _refuse_what_json_cannot_call(function, asked)
         adapter, schema = _adapter(_stand_in(function, asked, descriptions), label(function))
         return cls(schema, takes_context=len(asked) < len(parameters), validate=adapter.validate_python)
@@ -54,6 +54,16 @@ def label(function: Callable[..., object]) -> str:
     while isinstance(function, partial):
         function = function.func
     return getattr(function, "__name__", type(function).__name__)
+
+
+def _parameters(function: Callable[..., object]) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except ValueError as error:
+        raise ToolDefinitionError(
+            f"{label(function)!r} cannot become a tool: it does not tell what it takes.",
+            hint="Write a typed function that calls it, and make a tool of that.",
+        ) from error
 
 
 def _refuse_what_json_cannot_call(function: Callable[..., object], parameters: Iterable[inspect.Parameter]) -> None:

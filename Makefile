@@ -50,8 +50,9 @@ format: $(VENV)/.ready ## let ruff format and fix what it can
 bench: $(VENV)/.bench-ready ## retrieval quality and speed beside other libraries
 	$(BIN)/python benchmarks/retrieval.py
 
-# No index address goes into a lock file, so that it works with any mirror.
-COMPILE = "$(or $(UV),$(BIN)/uv)" pip compile pyproject.toml --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+# No index address goes into a lock file, so that it works with any mirror; and one version a package, so that the types
+# that pyright sees are the same on every Python.
+COMPILE = "$(or $(UV),$(BIN)/uv)" pip compile pyproject.toml --quiet --upgrade --universal --fork-strategy fewest --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command "make lock"
 
 lock: $(BIN)/python ## pin every dependency anew (needs uv)

@@ -24,6 +24,11 @@ def test_a_list_has_one_line_a_tool(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown.err == "5 tools\n"
 
 
+def test_a_list_can_be_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tools", "list", "--from", OFFICE, "--category", "people", "--json"]) == 0
+    assert [tool["name"] for tool in json.loads(capsys.readouterr().out)][:2] == ["find_colleague", "request_leave"]
+
+
 def test_show_tells_all_of_a_tool(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tools", "show", "book_meeting", "--from", OFFICE]) == 0
     assert (
@@ -37,8 +42,8 @@ phrases: set up a call; schedule an appointment; invite the team
 related: find_free_room, find_colleague
 parameters:
   title: string
-  day: string
-  start: string
+  day: string (date)
+  start: string (time)
   guests: array of string
   room: string = ''
 protocol:

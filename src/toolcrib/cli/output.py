@@ -74,4 +74,7 @@ class Columns:
         table = Table(*self.heads, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
         for row in self.rows:
             table.add_row(*(Text(cell) for cell in row))
-        console().print(table)
+        here = console()
+        with here.capture() as drawn:
+            here.print(table)
+        sys.stdout.writelines(f"{line.rstrip()}\n" for line in drawn.get().splitlines())

@@ -105,8 +105,10 @@ def _type(field: Mapping[str, Any]) -> str:
         return " | ".join(_type(choice) for choice in field["anyOf"])
     if "$ref" in field:
         return str(field["$ref"]).rpartition("/")[2]
-    kind = field.get("type", "any")
-    return f"{kind} of {_type(field['items'])}" if kind == "array" and field.get("items") else str(kind)
+    kind = str(field.get("type", "any"))
+    if kind == "array" and field.get("items"):
+        return f"array of {_type(field['items'])}"
+    return f"{kind} ({field['format']})" if "format" in field else kind
 
 
 def _extraction(tool: Tool) -> object:

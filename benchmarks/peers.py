@@ -174,7 +174,7 @@ def full_text(tool: Tool) -> str:
 
 def short_text(tool: Tool) -> str:
     """What a sentence encoder does best with."""
-    return f"{readable(tool.name)}. {tool.description}"
+    return f"{readable(tool.name)}: {tool.description}"
 
 
 def finish(awaitable: Any) -> Any:

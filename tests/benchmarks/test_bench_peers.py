@@ -19,7 +19,7 @@ TOOL = Tool(
 
 def test_text_rankers_get_all_there_is_and_encoders_a_sentence() -> None:
     assert full_text(TOOL) == "get Weather Tell the weather. daily city Name Where days "
-    assert short_text(TOOL) == "get Weather. Tell the weather."
+    assert short_text(TOOL) == "get Weather: Tell the weather."
 
 
 def test_a_coroutine_that_never_waits_is_finished_at_once() -> None:

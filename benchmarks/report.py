@@ -70,7 +70,7 @@ def details(runs: Sequence[Figures]) -> Table:
         *(
             [run["set"], run["tools"], run["queries"], run["arm"]]
             + [percent(run[key]) for key in COLUMNS.values()]
-            + [f"{run['p50_ms']:.2f}", f"{run['p99_ms']:.2f}", f"{run['build_seconds']:.2f}"]
+            + [f"{run['p50_ms']:.2f}", f"{run['p99_ms']:.2f}", seconds(run["build_seconds"])]
             for run in runs
         ),
     ]
@@ -96,6 +96,10 @@ def best_in_bold(row: Sequence[Any]) -> list[object]:
         f"**{text}**" if isinstance(cell, float) and cell == best else text
         for cell, text in zip(row, shown, strict=True)
     ]
+
+
+def seconds(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
 
 
 def percent(share: float) -> str:

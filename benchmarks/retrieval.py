@@ -31,7 +31,7 @@ class Run:
     set: str
     arm: str
     tools: int
-    build_seconds: float
+    build_seconds: float | None  # none where vectors came from a file: the time would say nothing
     p50_ms: float
     p99_ms: float
     scores: Scores
@@ -77,7 +77,7 @@ def measure(name: str, arm: Arm, bench_set: data.BenchSet) -> Run:
         set=bench_set.name,
         arm=name,
         tools=len(bench_set.tools),
-        build_seconds=built,
+        build_seconds=None if hasattr(arm, "search_uncached") else built,
         p50_ms=percentile(took, 50),
         p99_ms=percentile(took, 99),
         scores=Scores.of(outcomes),

@@ -1,0 +1,111 @@
+"""The built-in embedder: one table of feature vectors for 30+ languages, made in `training/`, read with numpy alone.
+
+A word's vector is the sum of its features' rows, a text's vector the sum of its words', cut to length one. All sums are
+exact in double precision (a row's weights are small whole numbers times a half-precision scale), so that the order of
+adding does not matter and a text has the same vector on every platform, in every batch and in every thread.
+"""
+
+from collections.abc import Sequence, Set
+from functools import cached_property
+from math import fsum, sqrt
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolcrib.search.embedder import Vectors
+from toolcrib.search.features import text_words, word_features
+
+MODEL = Path(__file__).with_name("model")
+CACHED_WORDS = 4_096  # two kilobytes each; requests and tools of one catalogue share most of their words
+WORDS_AT_ONCE = 16  # larger blocks are mostly zeros
+
+# A byte holds two weights, each a whole number from -8 to 7.
+# Pairs of doubles, seen as complex numbers: one look-up unpacks both.
+_PAIRS = np.array([complex((byte & 15) - 8, (byte >> 4) - 8) for byte in range(256)])
+
+
+class BuiltinEmbedder:
+    """Texts in any language to vectors, in microseconds and without a download."""
+
+    remote = False
+
+    def __init__(self, folder: Path = MODEL) -> None:
+        self._folder = folder
+        self._cache: dict[str, NDArray[np.float64]] = {}
+
+    @property
+    def id(self) -> str:
+        return f"toolcrib-{self._folder.joinpath('VERSION').read_text(encoding='utf-8').strip()}"
+
+    @property
+    def dimensions(self) -> int:
+        return self._levels.shape[1] * 2
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        return self._embed(texts)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return self._embed(texts)
+
+    def known_share(self, text: str) -> float:
+        """How much of a text the table has seen before: near 0 for noise and for languages it never met."""
+        features = [feature for word in text_words(text) for feature in word_features(word)]
+        return float(self._rows(features)[1].mean()) if features else 0.0
+
+    def _embed(self, texts: Sequence[str]) -> Vectors:
+        split = [text_words(text) for text in texts]
+        known = self._word_vectors({word for words in split for word in words})
+        out = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        for row, words in enumerate(split):
+            if words:
+                summed = np.add.reduce([known[word] for word in words])
+                # `fsum` is exact whatever the order, unlike a dot product.
+                length = sqrt(fsum((summed * summed).tolist()))
+                out[row] = summed / length if length else 0.0
+        return out
+
+    def _word_vectors(self, wanted: Set[str]) -> dict[str, NDArray[np.float64]]:
+        # Threads share the cache without a lock: a vector lost or made twice in a race is the same vector.
+        cache = self._cache
+        known = {word: vector for word in wanted if (vector := cache.get(word)) is not None}
+        missing = [word for word in wanted if word not in known]
+        for start in range(0, len(missing), WORDS_AT_ONCE):
+            chunk = missing[start : start + WORDS_AT_ONCE]
+            known.update(zip(chunk, self._sum_features(chunk), strict=True))
+        if len(cache) + len(missing) > CACHED_WORDS:
+            cache.clear()
+        for word in missing[:CACHED_WORDS]:
+            cache[word] = known[word]
+        return known
+
+    def _sum_features(self, words: Sequence[str]) -> NDArray[np.float64]:
+        bags = [word_features(word) for word in words]
+        rows, held = self._rows([feature for bag in bags for feature in bag])
+        scales = self._scales[rows].astype(np.float64)
+        scales *= held[:, None]
+        weights = _PAIRS.take(self._levels[rows]).view(np.float64).reshape(len(rows), scales.shape[1], -1)
+        # One product per group of weights scales the rows and adds up each word's: [group, word, row] @ [group, row, :].
+        owner = np.repeat(np.arange(len(bags)), [len(bag) for bag in bags])
+        share = np.zeros((scales.shape[1], len(bags), len(rows)))
+        share[:, owner, np.arange(len(rows))] = scales.T
+        return (share @ weights.transpose(1, 0, 2)).transpose(1, 0, 2).reshape(len(bags), -1)
+
+    def _rows(self, features: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        wanted = np.array(features, dtype=np.uint32)
+        rows = np.searchsorted(self._features, wanted)
+        rows[rows == len(self._features)] = 0
+        return rows, self._features[rows] == wanted
+
+    @cached_property
+    def _features(self) -> NDArray[np.uint32]:
+        # Searched for every new word: half a megabyte is better held than mapped.
+        return np.load(self._folder / "features.npy")
+
+    @cached_property
+    def _levels(self) -> NDArray[np.uint8]:
+        return np.load(self._folder / "levels.npy", mmap_mode="r")
+
+    @cached_property
+    def _scales(self) -> NDArray[np.float16]:
+        return np.load(self._folder / "scales.npy", mmap_mode="r")

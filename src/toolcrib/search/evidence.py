@@ -1,0 +1,124 @@
+"""What both arms say about one request, side by side: candidates with their scores, and signs of how sure each arm is.
+
+Everything is made comparable here. A lexical score is divided by the best one, a dense score counted in standard
+deviations above the catalogue's mean, so that neither depends on the catalogue's size or the embedder's scale.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log1p
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolcrib.search.lexical import LexicalIndex, LexicalMatch
+
+DEPTH = 50  # how many candidates each arm names
+MIN_SPREAD = 0.02  # of a catalogue of one tool, or of copies of one
+FEATURES = (
+    "coverage",  # how much of the request, by rarity, the best lexical tool contains
+    "known",  # how much of it the catalogue has words for
+    "lexical_margin",  # how far the best lexical tool stands before the second
+    "lexical_lead",  # and before the fifth
+    "dense_top",  # cosine of the nearest tool
+    "dense_height",  # how many standard deviations it stands above the mean
+    "dense_margin",  # how many before the second
+    "dense_lead",  # and before the fifth
+    "agreement",  # how many of the best five both arms name
+    "same_first",  # whether both name the same tool first
+    "length",  # words of the request
+    "foreign",  # how much of it is not written in plain Latin letters
+    "size",  # tools in the catalogue
+)
+
+Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """The candidates of both arms, and the features of the request as a whole."""
+
+    numbers: NDArray[np.int64]
+    lexical: Floats  # 0..1 for each candidate
+    dense: Floats  # standard deviations above the mean
+    features: Floats  # in the order of FEATURES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nearness:
+    """How near every tool is to a request, and where the nearest stand among them."""
+
+    scores: NDArray[np.float32]  # by tool number
+    nearest: tuple[int, ...]  # the best DEPTH, best first
+    mean: float
+    spread: float
+
+    @classmethod
+    def of(cls, scores: NDArray[np.float32], alive: NDArray[np.bool_]) -> "Nearness":
+        """Read off the scores of a dense arm; none at all is a dense arm that is silent."""
+        present = scores if alive.all() else scores[alive]
+        if not len(present):
+            return cls(scores=scores, nearest=(), mean=0.0, spread=1.0)
+        count = min(DEPTH, len(present))
+        best = np.argpartition(scores, -count)[-count:]
+        ordered = best[np.argsort(-scores[best], kind="stable")]
+        spread = float(present.std())
+        return cls(
+            scores=scores,
+            nearest=tuple(ordered.tolist()),
+            mean=float(present.mean()),
+            spread=spread if spread > MIN_SPREAD else MIN_SPREAD,
+        )
+
+    @property
+    def top(self) -> float:
+        return float(self.scores[self.nearest[0]]) if self.nearest else 0.0
+
+    @property
+    def scores_of_nearest(self) -> tuple[float, ...]:
+        return tuple(self.scores[list(self.nearest[:5])].tolist())
+
+    def heights(self, numbers: NDArray[np.int64]) -> Floats:
+        """Standard deviations above the mean."""
+        if not self.nearest:
+            return np.zeros(len(numbers))
+        return (self.scores[numbers].astype(np.float64) - self.mean) / self.spread
+
+
+def gather(match: LexicalMatch, lexical_index: LexicalIndex, nearness: Nearness) -> Evidence:
+    """Put side by side what the lexical arm found and how near all tools are."""
+    found = dict(zip(match.numbers, match.scores, strict=True))
+    numbers = np.array([*match.numbers, *(n for n in nearness.nearest if n not in found)], dtype=np.int64)
+    lexical = np.zeros(len(numbers))
+    lexical[: len(match.scores)] = match.scores
+    if match.scores:
+        lexical /= match.scores[0]
+    coverage = max((lexical_index.coverage(number, match.asked) for number in match.numbers[:3]), default=0.0)
+    both = len(set(match.numbers[:5]) & set(nearness.nearest[:5])) / 5
+    same = float(bool(match.numbers) and match.numbers[:1] == nearness.nearest[:1])
+    asked = match.asked
+    features = np.array(
+        [
+            coverage,
+            match.known_share,
+            *_leads(match.scores, match.scores[0] if match.scores else 1.0),
+            nearness.top,
+            (nearness.top - nearness.mean) / nearness.spread / 4,
+            *_leads(nearness.scores_of_nearest, nearness.spread),
+            both,
+            same,
+            log1p(len(asked)) / 3,
+            sum(not word.word.isascii() for word in asked) / max(1, len(asked)),
+            log1p(len(lexical_index)) / 10,
+        ]
+    )
+    return Evidence(numbers=numbers, lexical=lexical, dense=nearness.heights(numbers), features=features)
+
+
+def _leads(scores: Sequence[float], unit: float) -> tuple[float, float]:
+    """How far the first stands before the second and before the fifth."""
+    if not scores:
+        return 0.0, 0.0
+    padded = [*scores[:5], *[0.0] * (5 - len(scores))]
+    return (padded[0] - padded[1]) / unit, (padded[0] - padded[4]) / unit

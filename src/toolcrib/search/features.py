@@ -1,0 +1,61 @@
+"""From words to the features whose vectors the built-in embedder adds up.
+
+A word gives itself and the character 3- to 6-grams of its plain form, so that inflections, compounds, typos and missing
+accents still share most of their features. A run of an unspaced script gives its 1-, 2- and 3-grams. A feature is the
+CRC-32 of its text: the same on every platform, and no dictionary to ship.
+
+Training reads texts through this module too; a change here needs a new model.
+"""
+
+from functools import lru_cache
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolcrib.search.text import is_run, plain, words
+
+MAX_WORDS = 160  # a request or tool text says what it is about well before that
+MAX_GRAMS_PER_SIZE = 20  # bounds what a word of a thousand letters costs
+MAX_RUN = 60
+
+
+def word_features(word: str) -> list[int]:
+    """The features of one word, as 32-bit numbers."""
+    return _run_features(word) if is_run(word) else _spelled_features(word)
+
+
+def text_words(text: str) -> list[str]:
+    """The words of a text that count, in order."""
+    return words(text)[:MAX_WORDS]
+
+
+@lru_cache(maxsize=65_536)
+def feature_array(word: str) -> NDArray[np.uint32]:
+    """`word_features` as an array, kept for words that come again."""
+    return np.array(word_features(word), dtype=np.uint32)
+
+
+def _spelled_features(word: str) -> list[int]:
+    features = [crc32(b"w" + word[:64].encode())]
+    bare = f"<{plain(word)[:64]}>"
+    if len(bare) <= 3:
+        return features
+    if bare.isascii():
+        letters = bare.encode()
+        for size in range(3, min(6, len(letters)) + 1):
+            for start in range(min(len(letters) - size + 1, MAX_GRAMS_PER_SIZE)):
+                features.append(crc32(letters[start : start + size]))
+        return features
+    for size in range(3, min(6, len(bare)) + 1):
+        for start in range(min(len(bare) - size + 1, MAX_GRAMS_PER_SIZE)):
+            features.append(crc32(bare[start : start + size].encode()))
+    return features
+
+
+def _run_features(run: str) -> list[int]:
+    run = run[:MAX_RUN]
+    features = [crc32(b"w" + run.encode())] if len(run) <= 6 else []
+    for size in (1, 2, 3):
+        features.extend(crc32(b"c" + run[start : start + size].encode()) for start in range(len(run) - size + 1))
+    return features

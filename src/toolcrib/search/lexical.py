@@ -1,0 +1,178 @@
+"""The lexical arm: which tools share words with the request. BM25 by Tantivy over all parts of a tool at once.
+
+A part's weight is how often its words are counted, as in BM25F. Scoring each part as a field of its own and adding up
+the scores was worse on every set: a word in two parts counted twice, and the shortest part decided.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from math import log
+from typing import cast
+
+from tantivy import (
+    Document,
+    Index,
+    Occur,
+    Query,
+    SchemaBuilder,
+    TextAnalyzerBuilder,
+    Tokenizer,
+)
+
+from toolcrib.search.passages import parameter_texts
+from toolcrib.search.terms import content_words, word_terms
+from toolcrib.search.text import words
+from toolcrib.search.vocabulary import Vocabulary
+from toolcrib.tools.tool import Tool
+
+# How often a word counts by where it stands.
+WEIGHTS = {"name": 2, "phrases": 1, "description": 1, "category": 1, "parameters": 1}
+GUESS = 0.6  # a word that was only guessed (another ending, a typo) counts that much
+HEAP_BYTES = 32_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedWord:
+    """One word of a request: the terms it stands for and how rare it is."""
+
+    word: str
+    terms: tuple[str, ...]
+    rarity: float  # inverse document frequency
+    known: bool
+    guessed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LexicalMatch:
+    """What the lexical arm found: tool numbers with their scores, best first, and how it read the request."""
+
+    numbers: tuple[int, ...]
+    scores: tuple[float, ...]
+    asked: tuple[AskedWord, ...]
+
+    @property
+    def known_share(self) -> float:
+        """How much of the request, by rarity, the catalogue has any word for."""
+        whole = sum(word.rarity for word in self.asked)
+        return sum(word.rarity for word in self.asked if word.known) / whole if whole else 0.0
+
+
+class LexicalIndex:
+    """Follows a catalogue tool by tool; tools are numbers here, given by the caller."""
+
+    def __init__(self) -> None:
+        builder = SchemaBuilder()
+        builder.add_integer_field("number", stored=False, indexed=True, fast=True)
+        builder.add_text_field("text", stored=False, tokenizer_name="terms", index_option="freq")
+        self._schema = builder.build()
+        self._index = Index(self._schema)
+        # Our own terms, kept apart by spaces: one way of reading for tools and requests.
+        self._index.register_tokenizer("terms", TextAnalyzerBuilder(Tokenizer.whitespace()).build())
+        self._writer = self._index.writer(heap_size=HEAP_BYTES, num_threads=1)
+        self._searcher = self._index.searcher()
+        self._vocabulary = Vocabulary()
+        self._held: dict[int, tuple[str, ...]] = {}  # the terms of each tool
+        self._words: dict[int, tuple[str, ...]] = {}
+        self._frequency: dict[str, int] = {}  # in how many tools a term stands
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def add(self, tools: Sequence[tuple[int, Tool]]) -> None:
+        """Hold more tools; seen by searches after `commit`."""
+        fresh: list[tuple[str, ...]] = []
+        for number, tool in tools:
+            parts = [words(text) for text in part_texts(tool).values()]
+            spelled = tuple(dict.fromkeys(chain.from_iterable(parts)))
+            fresh.append(spelled)
+            self._words[number] = spelled
+            held = tuple(dict.fromkeys(term for word in spelled for term in word_terms(word)))
+            self._held[number] = held
+            for term in held:
+                self._frequency[term] = self._frequency.get(term, 0) + 1
+            counted = (word for part, weight in zip(parts, WEIGHTS.values(), strict=True) for word in part * weight)
+            document = Document()
+            document.add_integer("number", number)
+            document.add_text("text", " ".join(term for word in counted for term in word_terms(word)))
+            self._writer.add_document(document)
+        self._vocabulary.add_all(fresh)
+
+    def remove(self, number: int) -> None:
+        """Forget a tool; searches stop seeing it after `commit`."""
+        self._writer.delete_documents_by_term("number", number)
+        self._vocabulary.remove(self._words.pop(number))
+        for term in self._held.pop(number):
+            self._frequency[term] -= 1
+            if not self._frequency[term]:
+                del self._frequency[term]
+
+    def commit(self) -> None:
+        """Show what was added and removed to the searches that follow."""
+        self._writer.commit()
+        self._index.reload()
+        self._searcher = self._index.searcher()
+
+    def search(self, text: str, limit: int) -> LexicalMatch:
+        """The `limit` tools that share the most telling words with the text."""
+        asked = self.read(text)
+        parts = list(chain.from_iterable(self._queries(word) for word in asked))
+        if not parts:
+            return LexicalMatch(numbers=(), scores=(), asked=asked)
+        found = self._searcher.search(Query.boolean_query(parts), limit, count=False).hits
+        # The field holds whole numbers; its reader is typed for every kind of field.
+        numbers = self._searcher.fast_field_values("number", [address for _, address in found])
+        return LexicalMatch(
+            numbers=tuple(cast("list[int]", numbers)), scores=tuple(score for score, _ in found), asked=asked
+        )
+
+    def read(self, text: str) -> tuple[AskedWord, ...]:
+        """How the request is understood: its telling words, unknown ones replaced by what they may stand for."""
+        return tuple(self._asked(word) for word in content_words(text)[:64])
+
+    def matched(self, number: int, asked: Iterable[AskedWord]) -> list[AskedWord]:
+        """The words of a request that a tool's texts contain."""
+        held = self._held[number]
+        return [word for word in asked if word.known and any(term in held for term in word.terms)]
+
+    def coverage(self, number: int, asked: Sequence[AskedWord]) -> float:
+        """How much of a request, by rarity, a tool's texts contain: 0..1."""
+        whole = sum(word.rarity for word in asked)
+        return sum(word.rarity for word in self.matched(number, asked)) / whole if whole else 0.0
+
+    def _asked(self, word: str) -> AskedWord:
+        own = tuple(term for term in word_terms(word) if term in self._frequency)
+        if own:
+            return AskedWord(word=word, terms=own, rarity=self._rarity(own), known=True)
+        guessed = tuple(
+            dict.fromkeys(
+                term
+                for guess in self._vocabulary.guesses(word)
+                for term in word_terms(guess)[:1]
+                if term in self._frequency
+            )
+        )
+        return AskedWord(
+            word=word, terms=guessed, rarity=self._rarity(guessed), known=bool(guessed), guessed=bool(guessed)
+        )
+
+    def _rarity(self, found: Sequence[str]) -> float:
+        frequency = max((self._frequency[term] for term in found), default=0)
+        return log(1 + (len(self._held) - frequency + 0.5) / (frequency + 0.5))
+
+    def _queries(self, asked: AskedWord) -> Iterable[tuple[Occur, Query]]:
+        strength = GUESS / len(asked.terms) ** 0.5 if asked.guessed else 1.0
+        for term in asked.terms:
+            query = Query.term_query(self._schema, "text", term, "freq")
+            yield Occur.Should, Query.boost_query(query, strength) if asked.guessed else query
+
+
+def part_texts(tool: Tool) -> dict[str, str]:
+    """The tool's texts by part, in the order of `WEIGHTS`."""
+    return {
+        "name": tool.name,
+        "phrases": " ".join(tool.phrases),
+        "description": tool.description,
+        "category": tool.category,
+        "parameters": " ".join(parameter_texts(tool.parameters)),
+    }

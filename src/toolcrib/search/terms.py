@@ -1,0 +1,36 @@
+"""From words to the terms of the lexical arm: stems, also without accents; pairs of characters for unspaced scripts."""
+
+from functools import lru_cache
+
+from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
+
+from toolcrib.search.text import is_run, plain, words
+
+# English request words that say nothing about the tool. Other languages' are rare in tool texts, so they match nothing.
+FILLERS = frozenset(
+    ["a", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did", "do", "does", "for", "from", "get", "give", "had", "has", "have", "help", "how", "i", "if", "in", "into", "is", "it", "its", "let", "like", "make", "me", "my", "need", "of", "on", "or", "our", "please", "should", "so", "some", "tell", "that", "the", "their", "them", "then", "there", "these", "they", "this", "to", "us", "want", "was", "we", "were", "what", "when", "where", "which", "who", "will", "with", "would", "you", "your"]
+)
+# One stemmer for every language written in words: it takes off what English adds and leaves the rest nearly alone.
+_STEMMER: TextAnalyzer = TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.stemmer("english")).build()
+
+
+def content_words(text: str) -> list[str]:
+    """The different words of a request that can point at a tool, in order; all of them when none can."""
+    found = list(dict.fromkeys(words(text)))
+    return [word for word in found if word not in FILLERS] or found
+
+
+@lru_cache(maxsize=65_536)
+def word_terms(word: str) -> tuple[str, ...]:
+    """The terms of one word; the first is its own, the others are weaker."""
+    if is_run(word):
+        pairs = tuple(word[start : start + 2] for start in range(len(word) - 1))
+        return (*pairs, *word) if pairs else (word,)
+    stem = _stem(word)
+    bare = plain(word)
+    return (stem,) if bare == word else (stem, _stem(bare))
+
+
+def _stem(word: str) -> str:
+    found = _STEMMER.analyze(word[:64])
+    return found[0] if found else word

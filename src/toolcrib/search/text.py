@@ -1,0 +1,75 @@
+"""From any text to words: one reading for tools and requests, in every script.
+
+`getWeatherByCity`, `get_weather_by_city` and `GET /weather/{city}` give the same words. Scripts that put no space
+between words (Chinese, Japanese, Thai, ...) give *runs*, which each arm cuts up in its own way; Korean has spaces, but
+its particles cling to the nouns, so it is treated the same.
+"""
+
+import re
+import unicodedata
+
+# Longer texts say nothing more about what is wanted, and a request may be anything, also 100 kB of it.
+MAX_CHARACTERS = 8_000
+
+# The letters of Latin, Greek and Cyrillic, the scripts that have two cases and are used in names.
+_LETTERS = [chr(code) for code in range(0x41, 0x530)]
+_SMALL = "".join(letter for letter in _LETTERS if letter.islower())
+_LARGE = "".join(letter for letter in _LETTERS if letter.isupper())
+_CAMEL = re.compile(
+    f"(?<=[{_SMALL}])(?=[{_LARGE}])|(?<=[{_LARGE}])(?=[{_LARGE}][{_SMALL}])|(?<=\\d)(?=[{_LARGE}][{_SMALL}])"
+)
+# `\w` leaves out vowel signs and other marks, which would cut Hindi, Thai and pointed Arabic words to pieces.
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u0900-\u0963\u0971-\u0a75\u0a81-\u0b77\u0b80-\u0df3"
+    "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u102b-\u103e\u17b4-\u17d3"
+)
+_WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
+_RUN = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+"
+)
+_ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u065f\u0670\u0640]")
+# Letters that no decomposition turns into their plain form.
+_PLAIN = str.maketrans({"ı": "i", "ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d"})
+_NOISE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\u0640]")
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, case folded, accents kept; a run of an unspaced script is one word."""
+    folded = normalise(text)
+    found = _WORD.findall(folded)
+    if folded.isascii():
+        return found
+    return [part for word in found for part in _split_runs(word)]
+
+
+def normalise(text: str) -> str:
+    """One spelling for one text: compatible forms joined, camelCase opened, case folded."""
+    text = text[:MAX_CHARACTERS]
+    if not text.isascii():
+        text = _NOISE.sub("", unicodedata.normalize("NFKC", text))
+    opened = _CAMEL.sub(" ", text)
+    if opened.isascii():
+        return opened.lower()
+    # Case folding `İ` leaves a dot behind, and other letters decompose: compose again.
+    return unicodedata.normalize("NFC", opened.casefold()).replace("i\u0307", "i")
+
+
+def plain(word: str) -> str:
+    """The word without accents and vowel points, as people type it in a hurry."""
+    if word.isascii():
+        return word
+    bare = _ACCENTS.sub("", unicodedata.normalize("NFD", word)).translate(_PLAIN)
+    return unicodedata.normalize("NFC", bare)
+
+
+def is_run(word: str) -> bool:
+    """Whether the word is a run of a script that puts no spaces between words."""
+    return not word.isascii() and _RUN.fullmatch(word) is not None
+
+
+def _split_runs(word: str) -> list[str]:
+    if word.isascii() or _RUN.search(word) is None:
+        return [word]
+    return [part for part in re.split(f"({_RUN.pattern})", word) if part]

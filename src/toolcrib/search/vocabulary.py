@@ -1,0 +1,108 @@
+"""The words of a catalogue, and the ones a request may have meant: other endings, parts of compounds, one typo."""
+
+from bisect import bisect_left, insort
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+MIN_PREFIX = 4  # shorter beginnings are shared by words that have nothing to do with each other
+MIN_TYPO, MAX_TYPO = 5, 16
+MIN_PART = 4
+MAX_ENDING = 3
+MAX_GUESSES = 12
+LATIN = "abcdefghijklmnopqrstuvwxyz"
+
+
+class Vocabulary:
+    """Counts in how many tools each word stands."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._ordered: list[str] = []
+        self._letters: set[str] = set()  # every letter ever seen; one too many does no harm
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._counts
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def add_all(self, tools_words: Iterable[Iterable[str]]) -> None:
+        """Count the words of several tools, each word once a tool."""
+        fresh: list[str] = []
+        for tool_words in tools_words:
+            for word in tool_words:
+                if word not in self._counts:
+                    fresh.append(word)
+                    if not word.isascii():
+                        self._letters.update(word)
+                self._counts[word] += 1
+        if len(fresh) > 64:
+            self._ordered = sorted(self._counts)
+        else:
+            for word in fresh:
+                insort(self._ordered, word)
+
+    def remove(self, tool_words: Iterable[str]) -> None:
+        """Forget one tool's words."""
+        for word in tool_words:
+            self._counts[word] -= 1
+            if not self._counts[word]:
+                del self._counts[word]
+                del self._ordered[bisect_left(self._ordered, word)]
+
+    def guesses(self, word: str) -> list[str]:
+        """Known words that an unknown one may stand for, the most likely kind of guess only."""
+        found = self._inflections(word) or self._typos(word) or self._parts(word)
+        return sorted(set(found), key=lambda known: (-self._counts[known], known))[:MAX_GUESSES]
+
+    def _inflections(self, word: str) -> list[str]:
+        """Words with the same beginning and another ending: `zdjęcia` and `zdjęcie`, `auth` and `authenticate`."""
+        if len(word) < MIN_PREFIX:
+            return []
+        for cut in range(MAX_ENDING + 1):
+            stem = word[: len(word) - cut]
+            if len(stem) < max(MIN_PREFIX, len(word) * 0.6):
+                return []
+            # A whole word may be the start of a much longer one; a shortened one only of its sister forms.
+            longest = len(stem) + (8 if cut == 0 else MAX_ENDING)
+            found = [known for known in self._starting(stem) if len(known) <= longest]
+            if found:
+                return found
+        return []
+
+    def _typos(self, word: str) -> list[str]:
+        """Words one slip away, the first letter being right: people rarely miss that one."""
+        if not MIN_TYPO <= len(word) <= MAX_TYPO or not word.isalpha():
+            return []
+        head, tail = word[0], word[1:]
+        letters = LATIN if word.isascii() else self._foreign_letters(word)
+        return [head + variant for variant in _one_edit(tail, letters) if head + variant in self._counts]
+
+    def _parts(self, word: str) -> list[str]:
+        """Known words that a compound begins or ends with: `Bild` and `suche` in `Bildersuche`."""
+        size = len(word)
+        begins = [word[:end] for end in range(size - 1, MIN_PART - 1, -1) if word[:end] in self._counts]
+        ends = [word[start:] for start in range(1, size - MIN_PART + 1) if word[start:] in self._counts]
+        return begins[:1] + ends[:1]
+
+    def _starting(self, stem: str) -> Iterator[str]:
+        position = bisect_left(self._ordered, stem)
+        while position < len(self._ordered) and self._ordered[position].startswith(stem):
+            yield self._ordered[position]
+            position += 1
+
+    def _foreign_letters(self, word: str) -> str:
+        """The letters near those of the word in the order of all letters: its own script, roughly."""
+        low, high = min(word), max(word)
+        return "".join(letter for letter in self._letters if low <= letter <= high)
+
+
+def _one_edit(word: str, letters: str) -> set[str]:
+    """Every word one slip away: a letter lost, doubled or foreign, or two swapped."""
+    cuts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
+    return {
+        *(head + tail[1:] for head, tail in cuts if tail),
+        *(head + tail[1] + tail[0] + tail[2:] for head, tail in cuts if len(tail) > 1),
+        *(head + letter + tail[1:] for head, tail in cuts if tail for letter in letters),
+        *(head + letter + tail for head, tail in cuts for letter in letters),
+    }

@@ -1,0 +1,1 @@
+"""How the built-in embedder is made. Not part of the wheel."""

@@ -1,0 +1,88 @@
+"""Texts as word numbers, words as table rows: the arrays that training gathers from on the GPU.
+
+Words repeat, so a text is a bag of words and a word a bag of rows; both are kept as flat arrays with offsets.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from multiprocessing import Pool
+
+import numpy as np
+
+from toolcrib.search.features import text_words, word_features
+
+CHUNK = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Bags:
+    """Variable-length lists of numbers, end to end: bag i is `flat[offsets[i]:offsets[i + 1]]`."""
+
+    flat: np.ndarray
+    offsets: np.ndarray
+
+    @classmethod
+    def of(cls, lists: Sequence[np.ndarray]) -> "Bags":
+        lengths = np.fromiter((len(one) for one in lists), dtype=np.int64, count=len(lists))
+        flat = np.concatenate(lists) if lists else np.zeros(0, dtype=np.int64)
+        return cls(flat, np.concatenate([[0], np.cumsum(lengths)]))
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """The corpus: words of each text, features of each word, and how often each word occurs."""
+
+    texts: Bags
+    words: Bags
+    counts: np.ndarray
+
+
+def encode(texts: Sequence[str], *, learned: int, processes: int) -> Encoded:
+    """Read all texts with the embedder's own eyes; words are counted in the first `learned` texts."""
+    numbers: dict[str, int] = {}
+    parts: list[np.ndarray] = []
+    with Pool(processes) as pool:
+        chunks = [texts[start : start + CHUNK] for start in range(0, len(texts), CHUNK)]
+        lengths: list[np.ndarray] = []
+        for vocabulary, local, sizes in pool.imap(_chunk_words, chunks):
+            shared = np.array([numbers.setdefault(word, len(numbers)) for word in vocabulary], dtype=np.int32)
+            parts.append(shared[local] if len(local) else local)
+            lengths.append(sizes)
+        spelled = list(numbers)
+        words = Bags.of(
+            [
+                features
+                for chunk in pool.imap(_chunk_features, [spelled[i : i + CHUNK] for i in range(0, len(spelled), CHUNK)])
+                for features in chunk
+            ]
+        )
+    flat = np.concatenate(parts)
+    offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
+    return Encoded(Bags(flat, offsets), words, np.bincount(flat[: offsets[learned]], minlength=len(numbers)))
+
+
+def choose_features(encoded: Encoded, rows: int) -> np.ndarray:
+    """The features that get a row each: those in the most, and the most frequent, words. Sorted, for binary search."""
+    weight = np.sqrt(encoded.counts)
+    lengths = np.diff(encoded.words.offsets)
+    features, position = np.unique(encoded.words.flat, return_inverse=True)
+    score = np.bincount(position, weights=np.repeat(weight, lengths))
+    best = np.argsort(-score, kind="stable")[:rows]
+    return np.sort(features[best]).astype(np.uint32)
+
+
+def rows_of(features: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The row of each feature, and whether it has one."""
+    position = np.searchsorted(chosen, features).clip(max=len(chosen) - 1)
+    return position, chosen[position] == features
+
+
+def _chunk_words(texts: Sequence[str]) -> tuple[list[str], np.ndarray, np.ndarray]:
+    numbers: dict[str, int] = {}
+    lists = [[numbers.setdefault(word, len(numbers)) for word in text_words(text)] for text in texts]
+    flat = np.fromiter((number for one in lists for number in one), dtype=np.int32)
+    return list(numbers), flat, np.array([len(one) for one in lists], dtype=np.int64)
+
+
+def _chunk_features(words: Sequence[str]) -> list[np.ndarray]:
+    return [np.array(word_features(word), dtype=np.uint32) for word in words]

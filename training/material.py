@@ -1,0 +1,184 @@
+"""What the table learns from, as one list of texts and pairs of numbers into it.
+
+| material | says |
+|---|---|
+| translations | these two texts mean the same |
+| framed and misspelled | "could you please ...", a typo or a lost accent changes nothing |
+| requests | this request is served by this tool (train splits only) |
+| names | this name belongs to this description |
+| chatter | this is small talk, near no tool |
+| definitions | this word means this (WordNet) |
+| english | how near the teacher finds these texts |
+"""
+
+import json
+import random
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from toolcrib.search.text import plain
+from training.corpus import PACK, read_json, read_parallel
+
+DATA = Path("training/data")
+FRAMED, MISSPELLED, JOINED = 300_000, 200_000, 200_000
+# Without a `train` split worth the name: their tools' texts are read, no request of theirs is seen.
+REQUEST_SETS_ENGLISH = ("metatool_single", "sealtools", "toollens", "ultratool")
+
+
+@dataclass(slots=True)
+class Material:
+    """Texts, and what is known about them. Pairs are rows of text numbers."""
+
+    texts: list[str] = field(default_factory=list[str])
+    numbers: dict[str, int] = field(default_factory=dict[str, int])
+    translations: dict[str, list[tuple[int, int]]] = field(default_factory=dict[str, list[tuple[int, int]]])
+    tools: list[list[int]] = field(default_factory=list[list[int]])  # passages of every tool of every set
+    requests: dict[str, list[tuple[int, int]]] = field(default_factory=dict[str, list[tuple[int, int]]])  # text, tool
+    names: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    definitions: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    chatter: list[int] = field(default_factory=list[int])  # small talk, which no tool serves
+    english: set[int] = field(default_factory=set[int])
+    learned: int = 0  # texts from this number on are only measured with
+    sets: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])  # for evaluation
+
+    def number(self, text: str) -> int:
+        """The number of a text, new or known."""
+        known = self.numbers.get(text)
+        if known is None:
+            known = self.numbers[text] = len(self.texts)
+            self.texts.append(text)
+        return known
+
+
+def gather(pack: Path = PACK, *, seed: int = 0, without: tuple[str, ...] = ()) -> Material:
+    """Everything, in an order that depends on the seed alone. Requests of the sets in `without` are left out."""
+    material, dice = Material(), random.Random(seed)
+    _translations(material, read_parallel(pack))
+    bench = read_json("bench.json.xz", pack)
+    _bench(material, bench, without)
+    extra = read_json("english-extra.json.xz", pack)
+    material.definitions = [(material.number(a), material.number(b)) for a, b in extra["pairs"]]
+    material.english.update(n for pair in material.definitions for n in pair)
+    material.english.update(material.number(text) for text in extra["texts"])
+    _own_requests(material)
+    material.chatter = [material.number(row["text"]) for row in _read_lines("small_talk.jsonl")]
+    _framed(material, dice)
+    _misspelled(material, dice)
+    _joined(material, dice)
+    _evaluation(material, bench, without)
+    return material
+
+
+def _translations(material: Material, columns: dict[str, list[str]]) -> None:
+    english = [material.number(text) for text in columns.pop("en")]
+    material.english.update(english)
+    for language, column in columns.items():
+        material.translations[language] = [
+            (material.number(text), source) for text, source in zip(column, english, strict=True) if text
+        ]
+
+
+def _bench(material: Material, bench: dict[str, Any], without: tuple[str, ...]) -> None:
+    for name, content in bench.items():
+        first = len(material.tools)
+        for texts in content["tools"]:
+            numbers = [material.number(text) for text in texts]
+            material.tools.append(numbers)
+            material.english.update(numbers)
+            description = texts[0].removeprefix(texts[1]).strip() if len(texts) > 1 else ""
+            if len(description) > 15:
+                material.names.append((numbers[1], material.number(description[:300])))
+        material.english.update(number for _, number in material.names)
+        if content["train"] and name not in without:
+            material.requests[name] = [
+                (material.number(text), first + tool) for text, _, tools in content["train"] for tool in tools
+            ]
+            material.english.update(material.number(text) for text, language, _ in content["train"] if language == "en")
+        material.sets[name] = {"tools": list(range(first, len(material.tools)))}
+
+
+def _evaluation(material: Material, bench: dict[str, Any], without: tuple[str, ...]) -> None:
+    """The queries to be measured with. They come last, so that nothing is learned or counted from them."""
+    material.learned = len(material.texts)
+    for name, content in bench.items():
+        for split in ("dev", "test", *(("train",) if name in without else ())):
+            material.sets[name][split] = [(material.number(text), lang, tools) for text, lang, tools in content[split]]
+
+
+def _own_requests(material: Material) -> None:
+    """Requests in many languages with their English meaning, written for this purpose."""
+    # Few but precious: spoken style is rare in interface strings.
+    for row in _read_lines("requests.jsonl") * 8:
+        pair = (material.number(row["text"]), material.number(row["en"]))
+        material.translations.setdefault("spoken", []).append(pair)
+        material.english.add(pair[1])
+
+
+def _read_lines(name: str) -> list[dict[str, str]]:
+    return [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
+
+
+def _framed(material: Material, dice: random.Random) -> None:
+    frames: dict[str, list[str]] = json.loads((DATA / "request_frames.json").read_text(encoding="utf-8"))
+    english = [number for number in sorted(material.english) if len(material.texts[number]) < 80]
+    pools = {language: pairs for language, pairs in material.translations.items() if language in frames}
+    pools["en"] = [(number, number) for number in english]
+    made: list[tuple[int, int]] = []
+    for language in dice.choices(list(pools), weights=[len(pool) ** 0.7 for pool in pools.values()], k=FRAMED):
+        text, source = dice.choice(pools[language])
+        said = material.texts[text]
+        if len(said) < 120:
+            made.append((material.number(dice.choice(frames[language]).replace("{}", said)), source))
+    material.translations["framed"] = made
+
+
+def _misspelled(material: Material, dice: random.Random) -> None:
+    languages = [language for language in material.translations if language not in ("framed", "spoken")]
+    made: list[tuple[int, int]] = []
+    for language in dice.choices(languages, k=MISSPELLED):
+        text, source = dice.choice(material.translations[language])
+        said = material.texts[text]
+        spoiled = plain(said) if dice.random() < 0.4 else misspell(said, dice)
+        if spoiled != said:
+            made.append((material.number(spoiled), source))
+    english = sorted(material.english)
+    made.extend(
+        (material.number(misspell(material.texts[number][:200], dice)), number)
+        for number in dice.choices(english, k=MISSPELLED // 4)
+    )
+    material.translations["misspelled"] = made
+
+
+def misspell(text: str, dice: random.Random) -> str:
+    """The text with one or two slips of the fingers in its longer words."""
+    words = text.split(" ")
+    longer = [index for index, word in enumerate(words) if len(word) >= 4]
+    for index in dice.sample(longer, k=min(len(longer), dice.choice((1, 1, 2)))):
+        letters = list(words[index])
+        at = dice.randrange(len(letters) - 1)
+        slip = dice.randrange(3)
+        if slip == 0:
+            letters[at], letters[at + 1] = letters[at + 1], letters[at]
+        elif slip == 1:
+            del letters[at]
+        else:
+            letters.insert(at, letters[at])
+        words[index] = "".join(letters)
+    return " ".join(words)
+
+
+def _joined(material: Material, dice: random.Random) -> None:
+    """Longer English texts: how the teacher weighs the parts of a story is not the mean of the parts."""
+    pool = sorted(material.english)
+    for _ in range(JOINED):
+        parts = [material.texts[number][:160] for number in dice.choices(pool, k=dice.choice((2, 2, 3, 4)))]
+        joint = dice.choice((". ", " and ", ", ", " ", "? ", " then "))
+        material.english.add(material.number(joint.join(parts)))
+
+
+def pairs(rows: list[tuple[int, int]]) -> np.ndarray:
+    """Pairs as an array of two columns."""
+    return np.array(rows, dtype=np.int64).reshape(-1, 2)

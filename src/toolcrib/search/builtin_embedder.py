@@ -85,7 +85,7 @@ class BuiltinEmbedder:
         scales = self._scales[rows].astype(np.float64)
         scales *= held[:, None]
         weights = _PAIRS.take(self._levels[rows]).view(np.float64).reshape(len(rows), scales.shape[1], -1)
-        # One product per group of weights scales the rows and adds up each word's: [group, word, row] @ [group, row, :].
+        # One product a group of weights scales the rows and adds up each word's: [group, word, row] @ [group, row, :].
         owner = np.repeat(np.arange(len(bags)), [len(bag) for bag in bags])
         share = np.zeros((scales.shape[1], len(bags), len(rows)))
         share[:, owner, np.arange(len(rows))] = scales.T

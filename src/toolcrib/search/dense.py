@@ -64,9 +64,11 @@ class DenseIndex:
         else:
             for row in range(len(queries)):
                 self._read_some(queries[row], best[row])
-        combined: NDArray[np.float32] = np.float32(WHOLE) * whole + np.float32(1 - WHOLE) * best
-        combined[:, ~self._alive] = GONE
-        return combined
+        whole *= WHOLE
+        best *= 1 - WHOLE
+        best += whole
+        best[:, ~self._alive] = GONE
+        return best
 
     def nearest_passage(self, query: Vectors, number: int) -> int:
         """Which of a tool's texts is nearest: 0 for the whole, else the number of the passage."""

@@ -44,12 +44,12 @@ def _spelled_features(word: str) -> list[int]:
     if bare.isascii():
         letters = bare.encode()
         for size in range(3, min(6, len(letters)) + 1):
-            for start in range(min(len(letters) - size + 1, MAX_GRAMS_PER_SIZE)):
-                features.append(crc32(letters[start : start + size]))
+            starts = range(min(len(letters) - size + 1, MAX_GRAMS_PER_SIZE))
+            features += [crc32(letters[start : start + size]) for start in starts]
         return features
     for size in range(3, min(6, len(bare)) + 1):
-        for start in range(min(len(bare) - size + 1, MAX_GRAMS_PER_SIZE)):
-            features.append(crc32(bare[start : start + size].encode()))
+        starts = range(min(len(bare) - size + 1, MAX_GRAMS_PER_SIZE))
+        features += [crc32(bare[start : start + size].encode()) for start in starts]
     return features
 
 

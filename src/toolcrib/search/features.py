@@ -7,7 +7,7 @@ CRC-32 of its text: the same on every platform, and no dictionary to ship.
 Training reads texts through this module too; a change here needs a new model.
 """
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from zlib import crc32
 
 import numpy as np
@@ -43,14 +43,18 @@ def _spelled_features(word: str) -> list[int]:
         return features
     if bare.isascii():
         letters = bare.encode()
-        for size in range(3, min(6, len(letters)) + 1):
-            starts = range(min(len(letters) - size + 1, MAX_GRAMS_PER_SIZE))
-            features += [crc32(letters[start : start + size]) for start in starts]
-        return features
-    for size in range(3, min(6, len(bare)) + 1):
-        starts = range(min(len(bare) - size + 1, MAX_GRAMS_PER_SIZE))
-        features += [crc32(bare[start : start + size].encode()) for start in starts]
-    return features
+        return features + [crc32(letters[start:end]) for start, end in _gram_bounds(len(bare))]
+    return features + [crc32(bare[start:end].encode()) for start, end in _gram_bounds(len(bare))]
+
+
+@cache
+def _gram_bounds(length: int) -> tuple[tuple[int, int], ...]:
+    """Where the 3- to 6-grams of a word begin and end; they depend on nothing but its length, at most 66."""
+    return tuple(
+        (start, start + size)
+        for size in range(3, min(6, length) + 1)
+        for start in range(min(length - size + 1, MAX_GRAMS_PER_SIZE))
+    )
 
 
 def _run_features(run: str) -> list[int]:

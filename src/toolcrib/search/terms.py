@@ -13,6 +13,7 @@ _FILLERS = """
     they this to us want was we were what when where which who will with would you your
 """
 FILLERS = frozenset(_FILLERS.split())
+MAX_LETTERS = 64  # no word of any language is longer
 # One stemmer for every language written in words: it takes off what English adds and leaves the rest nearly alone.
 _STEMMER: TextAnalyzer = TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.stemmer("english")).build()
 
@@ -23,17 +24,25 @@ def content_words(text: str) -> list[str]:
     return [word for word in found if word not in FILLERS] or found
 
 
-@lru_cache(maxsize=65_536)
 def word_terms(word: str) -> tuple[str, ...]:
     """The terms of one word; the first is its own, the others are weaker."""
-    if is_run(word):
-        pairs = tuple(word[start : start + 2] for start in range(len(word) - 1))
-        return (*pairs, *word) if pairs else (word,)
+    # Runs are whole sentences: they seldom come again, and thousands of terms would be kept for each.
+    return _run_terms(word) if is_run(word) else _spelled_terms(word[:MAX_LETTERS])
+
+
+def _run_terms(run: str) -> tuple[str, ...]:
+    pairs = tuple(run[start : start + 2] for start in range(len(run) - 1))
+    return (*pairs, *run) if pairs else (run,)
+
+
+@lru_cache(maxsize=65_536)
+def _spelled_terms(word: str) -> tuple[str, ...]:
     stem = _stem(word)
     bare = plain(word)
-    return (stem,) if bare == word else (stem, _stem(bare))
+    # A stray accent is a word without a plain form.
+    return (stem,) if bare in (word, "") else (stem, _stem(bare))
 
 
 def _stem(word: str) -> str:
-    found = _STEMMER.analyze(word[:64])
+    found = _STEMMER.analyze(word)
     return found[0] if found else word

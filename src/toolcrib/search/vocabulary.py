@@ -93,8 +93,9 @@ class Vocabulary:
 
     def _foreign_letters(self, word: str) -> str:
         """The letters near those of the word in the order of all letters: its own script, roughly."""
-        low, high = min(word), max(word)
-        return "".join(letter for letter in self._letters if low <= letter <= high)
+        # Scripts begin and end at round numbers: `филтр` has no letter after `ф`, and still lacks a `ь`.
+        low, high = ord(min(word)) & ~0x7F, ord(max(word)) | 0x7F
+        return "".join(letter for letter in self._letters if low <= ord(letter) <= high)
 
 
 def _one_edit(word: str, letters: str) -> set[str]:

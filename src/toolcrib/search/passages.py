@@ -22,7 +22,7 @@ def text_passages(
     name: str, description: str, phrases: tuple[str, ...] = (), parameters: tuple[str, ...] = ()
 ) -> list[str]:
     """The same for a tool that is only texts."""
-    whole = f"{name} {description}"[:WHOLE_CHARACTERS]
+    whole = f"{name} {description}"[:WHOLE_CHARACTERS].strip()
     pieces = [piece for piece in _BREAKS.split(description[: 2 * WHOLE_CHARACTERS]) if len(piece) >= MIN_LETTERS]
     # One sentence is already the whole text.
     sentences = pieces if len(pieces) > 1 else []

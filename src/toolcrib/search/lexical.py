@@ -22,7 +22,7 @@ from tantivy import (
 
 from toolcrib.search.passages import parameter_texts
 from toolcrib.search.terms import content_words, word_terms
-from toolcrib.search.text import words
+from toolcrib.search.text import is_run, words
 from toolcrib.search.vocabulary import Vocabulary
 from toolcrib.tools.tool import Tool
 
@@ -117,7 +117,9 @@ class LexicalIndex:
         """The `limit` tools that share the most telling words with the text."""
         asked = self.read(text)
         parts = list(chain.from_iterable(self._queries(word) for word in asked))
-        if not parts:
+        # Tantivy sets memory aside for the whole limit, and ends the process where there is not enough.
+        limit = min(limit, len(self))
+        if not parts or limit <= 0:
             return LexicalMatch(numbers=(), scores=(), asked=asked)
         found = self._searcher.search(Query.boolean_query(parts), limit, count=False).hits
         # The field holds whole numbers; its reader is typed for every kind of field.
@@ -144,13 +146,10 @@ class LexicalIndex:
         own = tuple(term for term in word_terms(word) if term in self._frequency)
         if own:
             return AskedWord(word=word, terms=own, rarity=self._rarity(own), known=True)
+        # A run of which no single character is known resembles nothing.
+        guesses = [] if is_run(word) else self._vocabulary.guesses(word)
         guessed = tuple(
-            dict.fromkeys(
-                term
-                for guess in self._vocabulary.guesses(word)
-                for term in word_terms(guess)[:1]
-                if term in self._frequency
-            )
+            dict.fromkeys(term for guess in guesses for term in word_terms(guess)[:1] if term in self._frequency)
         )
         return AskedWord(
             word=word, terms=guessed, rarity=self._rarity(guessed), known=bool(guessed), guessed=bool(guessed)

@@ -22,7 +22,9 @@ class DenseIndex:
     where they are, unread, until the caller packs everything anew.
     """
 
-    def __init__(self, dimensions: int) -> None:
+    def __init__(self, dimensions: int, *, exact_up_to: int = EXACT_UP_TO, shortlist: int = SHORTLIST) -> None:
+        self._exact_up_to = max(exact_up_to, shortlist)
+        self._shortlist = shortlist
         self._wholes = _Rows(dimensions)
         self._passages = _Rows(dimensions)
         self._starts: list[int] = []  # where each number's passages begin; they end where the next one's begin
@@ -58,8 +60,9 @@ class DenseIndex:
     def scores(self, queries: Vectors) -> NDArray[np.float32]:
         """How near each tool (column) is to each query (row)."""
         whole = queries @ self._wholes.view.T
+        whole[:, ~self._alive] = GONE  # before passages are read: tools that left take no place in the shortlist
         best = whole.copy()
-        if len(self) <= EXACT_UP_TO:
+        if len(self) <= self._exact_up_to:
             self._read_all(queries, best)
         else:
             for row in range(len(queries)):
@@ -85,7 +88,7 @@ class DenseIndex:
             best[:, has_passages] = np.maximum(best[:, has_passages], found)
 
     def _read_some(self, query: Vectors, best: NDArray[np.float32]) -> None:
-        likely = np.argpartition(best, -SHORTLIST)[-SHORTLIST:]
+        likely = np.argpartition(best, -self._shortlist)[-self._shortlist :]
         starts, ends = self._bounds[likely], self._bounds[likely + 1]
         likely, starts, ends = (kept[starts < ends] for kept in (likely, starts, ends))
         if len(likely):

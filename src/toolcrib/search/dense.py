@@ -12,14 +12,15 @@ WHOLE = 0.5
 # Above this, the whole texts choose whose passages are read: a search may not walk through all the memory there is.
 EXACT_UP_TO = 3_000
 SHORTLIST = 1_000
+MIN_WASTE = 256  # rows; less is not worth moving the others for
 GONE = -1.0  # the score of a slot whose tool left: as far away as can be
 
 
 class DenseIndex:
-    """Vectors of a changing set of tools. A tool has a number, given by the caller; numbers only grow.
+    """Vectors of a changing set of tools. A tool has a number, given by the caller; numbers may be used again.
 
-    `_wholes` has one row a number. `_passages` has the other texts, block after block. Rows of tools that left stay
-    where they are, unread, until the caller packs everything anew.
+    `_wholes` has one row a number. `_passages` has the other texts, one block a tool, in the order of coming. Blocks of
+    tools that left stay where they are, unread, until half of all rows is waste; then the rest moves together.
     """
 
     def __init__(self, dimensions: int, *, exact_up_to: int = EXACT_UP_TO, shortlist: int = SHORTLIST) -> None:
@@ -27,40 +28,53 @@ class DenseIndex:
         self._shortlist = shortlist
         self._wholes = _Rows(dimensions)
         self._passages = _Rows(dimensions)
-        self._starts: list[int] = []  # where each number's passages begin; they end where the next one's begin
-        self._bounds: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
+        self._starts: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # where each number's passages begin
+        self._ends: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._alive: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
+        self._waste = 0
+        self._readable: NDArray[np.int64] | None = None  # numbers with passages, in the order of their blocks
 
     def __len__(self) -> int:
-        return len(self._starts)
+        return len(self._alive)
 
     @property
     def alive(self) -> NDArray[np.bool_]:
-        """Which numbers still have a tool."""
+        """Which numbers have a tool."""
         return self._alive
 
-    def add(self, blocks: Sequence[Vectors]) -> None:
-        """Hold more tools, one block of vectors each, the first row being the tool as a whole."""
-        for block in blocks:
-            self._starts.append(len(self._passages))
-            self._wholes.extend(block[:1])
+    def put(self, numbers: Sequence[int], blocks: Sequence[Vectors]) -> None:
+        """Hold tools under these free numbers, a block of vectors each, the first row being the tool as a whole."""
+        self._make_room(max(numbers, default=-1) + 1)
+        for number, block in zip(numbers, blocks, strict=True):
+            self._wholes.view[number] = block[0]
+            self._starts[number] = len(self._passages)
             self._passages.extend(block[1:])
-        self._bounds = np.array([*self._starts, len(self._passages)], dtype=np.int64)
-        self._alive = np.concatenate([self._alive, np.ones(len(blocks), dtype=np.bool_)])
+            self._ends[number] = len(self._passages)
+            self._alive[number] = True
+        self._readable = None
 
     def remove(self, number: int) -> None:
         """Let a tool be found no more."""
-        self._alive = self._alive.copy()
-        self._alive[number] = False
+        if number < len(self) and self._alive[number]:
+            self._alive[number] = False
+            self._waste += int(self._ends[number] - self._starts[number])
+            self._readable = None
+            if self._waste > MIN_WASTE and self._waste * 2 > len(self._passages):
+                self._pack()
 
     def vector(self, number: int) -> Vectors:
         """A tool as a whole."""
-        return self._wholes.view[number]
+        return self._wholes.view[number].copy()
+
+    def move(self, number: int, vector: Vectors) -> None:
+        """Give a tool as a whole another place."""
+        self._wholes.view[number] = vector
 
     def scores(self, queries: Vectors) -> NDArray[np.float32]:
         """How near each tool (column) is to each query (row)."""
         whole = queries @ self._wholes.view.T
-        whole[:, ~self._alive] = GONE  # before passages are read: tools that left take no place in the shortlist
+        gone = np.flatnonzero(~self._alive)
+        whole[:, gone] = GONE  # before passages are read: tools that left take no place in the shortlist
         best = whole.copy()
         if len(self) <= self._exact_up_to:
             self._read_all(queries, best)
@@ -70,33 +84,58 @@ class DenseIndex:
         whole *= WHOLE
         best *= 1 - WHOLE
         best += whole
-        best[:, ~self._alive] = GONE
+        best[:, gone] = GONE
         return best
 
     def nearest_passage(self, query: Vectors, number: int) -> int:
         """Which of a tool's texts is nearest: 0 for the whole, else the number of the passage."""
-        start, end = self._bounds[number : number + 2]
-        block = np.concatenate([self._wholes.view[number : number + 1], self._passages.view[start:end]])
+        passages = self._passages.view[self._starts[number] : self._ends[number]]
+        block = np.concatenate([self._wholes.view[number : number + 1], passages])
         return int(np.argmax(block @ query))
 
     def _read_all(self, queries: Vectors, best: NDArray[np.float32]) -> None:
-        has_passages = np.flatnonzero(np.diff(self._bounds))
-        if len(has_passages):
+        if self._readable is None:
+            # Blocks without rows cannot be said to `reduceat`, and those of tools that left end the block before.
+            with_rows = np.flatnonzero(self._alive & (self._ends > self._starts))
+            self._readable = with_rows[np.argsort(self._starts[with_rows])]
+        numbers = self._readable
+        if len(numbers):
             near = queries @ self._passages.view.T
-            # Numbers without passages have empty blocks, which `reduceat` cannot express: they are left out.
-            found = np.maximum.reduceat(near, self._bounds[has_passages], axis=1)
-            best[:, has_passages] = np.maximum(best[:, has_passages], found)
+            if self._waste:
+                bounds = np.stack([self._starts[numbers], self._ends[numbers]], axis=1).ravel()
+                near = np.concatenate([near, near[:, :1]], axis=1)  # an end may be the end of all rows
+                found = np.maximum.reduceat(near, bounds, axis=1)[:, ::2]
+            else:
+                found = np.maximum.reduceat(near, self._starts[numbers], axis=1)
+            best[:, numbers] = np.maximum(best[:, numbers], found)
 
     def _read_some(self, query: Vectors, best: NDArray[np.float32]) -> None:
         likely = np.argpartition(best, -self._shortlist)[-self._shortlist :]
-        starts, ends = self._bounds[likely], self._bounds[likely + 1]
-        likely, starts, ends = (kept[starts < ends] for kept in (likely, starts, ends))
+        likely = likely[self._starts[likely] < self._ends[likely]]
         if len(likely):
-            lengths = ends - starts
+            starts = self._starts[likely]
+            lengths = self._ends[likely] - starts
             offsets = np.cumsum(lengths) - lengths
             rows: NDArray[np.int64] = np.repeat(starts - offsets, lengths) + np.arange(int(lengths.sum()))
             near = self._passages.view[rows] @ query
             best[likely] = np.maximum(best[likely], np.maximum.reduceat(near, offsets))
+
+    def _make_room(self, size: int) -> None:
+        missing = size - len(self)
+        if missing > 0:
+            self._wholes.extend(np.zeros((missing, self._wholes.view.shape[1]), dtype=np.float32))
+            self._starts = np.concatenate([self._starts, np.zeros(missing, dtype=np.int64)])
+            self._ends = np.concatenate([self._ends, np.zeros(missing, dtype=np.int64)])
+            self._alive = np.concatenate([self._alive, np.zeros(missing, dtype=np.bool_)])
+
+    def _pack(self) -> None:
+        kept, self._passages = self._passages, _Rows(self._wholes.view.shape[1])
+        for number in range(len(self)):
+            block = kept.view[self._starts[number] : self._ends[number]] if self._alive[number] else kept.view[:0]
+            self._starts[number] = len(self._passages)
+            self._passages.extend(block)
+            self._ends[number] = len(self._passages)
+        self._waste = 0
 
 
 class _Rows:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from toolcrib.search.lexical import LexicalIndex, LexicalMatch
 
 DEPTH = 50  # how many candidates each arm names
+NEARLY = 0.7  # of the best lexical score
 MIN_SPREAD = 0.02  # of a catalogue of one tool, or of copies of one
 FEATURES = (
     "coverage",  # how much of the request, by rarity, the best lexical tool contains
@@ -30,6 +31,15 @@ FEATURES = (
     "length",  # words of the request
     "foreign",  # how much of it is not written in plain Latin letters
     "size",  # tools in the catalogue
+    "ties",  # tools nearly as good as the best lexical one
+    "lexical_of_nearest",  # what the lexical arm thinks of the nearest tool
+    "dense_of_first",  # how high the best lexical tool stands in the dense arm
+    "first_gap",  # and how far below the nearest
+)
+LEXICAL_FEATURES = tuple(
+    FEATURES.index(name)
+    for name in FEATURES
+    if "dense" not in name and name not in ("agreement", "same_first", "lexical_of_nearest", "first_gap")
 )
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -56,13 +66,16 @@ class Nearness:
 
     @classmethod
     def of(cls, scores: NDArray[np.float32], alive: NDArray[np.bool_]) -> "Nearness":
-        """Read off the scores of a dense arm; none at all is a dense arm that is silent."""
-        present = scores if alive.all() else scores[alive]
+        """Read off the scores of a dense arm; only the tools that are `alive` count."""
+        present = scores
+        if not alive.all():
+            present = scores[alive]
+            scores = np.where(alive, scores, np.float32(-1))
         if not len(present):
             return cls(scores=scores, nearest=(), mean=0.0, spread=1.0)
         count = min(DEPTH, len(present))
         best = np.argpartition(scores, -count)[-count:]
-        ordered = best[np.argsort(-scores[best], kind="stable")]
+        ordered = best[np.lexsort((best, -scores[best]))]
         spread = float(present.std())
         return cls(
             scores=scores,
@@ -98,22 +111,27 @@ def gather(match: LexicalMatch, lexical_index: LexicalIndex, nearness: Nearness)
     both = len(set(match.numbers[:5]) & set(nearness.nearest[:5])) / 5
     same = float(bool(match.numbers) and match.numbers[:1] == nearness.nearest[:1])
     asked = match.asked
-    features = np.array(
-        [
-            coverage,
-            match.known_share,
-            *_leads(match.scores, match.scores[0] if match.scores else 1.0),
-            nearness.top,
-            (nearness.top - nearness.mean) / nearness.spread / 4,
-            *_leads(nearness.scores_of_nearest, nearness.spread),
-            both,
-            same,
-            log1p(len(asked)) / 3,
-            sum(not word.word.isascii() for word in asked) / max(1, len(asked)),
-            log1p(len(lexical_index)) / 10,
-        ]
-    )
-    return Evidence(numbers=numbers, lexical=lexical, dense=nearness.heights(numbers), features=features)
+    dense = nearness.heights(numbers)
+    top = float(dense.max(initial=0.0))
+    first = float(dense[0]) if match.numbers else 0.0
+    features = [
+        coverage,
+        match.known_share,
+        *_leads(match.scores, match.scores[0] if match.scores else 1.0),
+        nearness.top,
+        top / 4,
+        *_leads(nearness.scores_of_nearest, nearness.spread),
+        both,
+        same,
+        log1p(len(asked)) / 3,
+        sum(not word.word.isascii() for word in asked) / max(1, len(asked)),
+        log1p(len(lexical_index)) / 10,
+        float((lexical > NEARLY).sum()) / 10,
+        float(lexical[int(dense.argmax())]) if len(numbers) else 0.0,
+        first / 4,
+        (top - first) / 4,
+    ]
+    return Evidence(numbers=numbers, lexical=lexical, dense=dense, features=np.array(features))
 
 
 def _leads(scores: Sequence[float], unit: float) -> tuple[float, float]:

@@ -1,0 +1,66 @@
+"""How sure a search is, in numbers that mean what they say: of the answers given at 0.8, eight in ten are right.
+
+Three questions, each with a small fitted network of its own (`training/fit.py`): is the lexical arm's first tool right,
+is the first tool of both arms right, and does any tool serve this request at all?
+"""
+
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from toolcrib.search.embedder import Vectors
+from toolcrib.search.evidence import LEXICAL_FEATURES, Evidence, Floats
+from toolcrib.search.network import WEIGHTS, Network, fitted
+
+Ranking = list[tuple[int, float]]
+OUTLOOK = 5  # what `outlook` adds to the features of a request
+
+
+class Judge:
+    """Turns evidence into probabilities."""
+
+    def __init__(self, path: Path = WEIGHTS) -> None:
+        self._path = path
+
+    def lexical_is_right(self, evidence: Evidence) -> float:
+        """How likely the lexical arm's first tool is the right one, from what that arm alone can know."""
+        return _probability(self._lexical(evidence.features[list(LEXICAL_FEATURES)]))
+
+    def first_is_right(self, outlook: Floats) -> float:
+        """How likely the first tool of the ranking is the right one."""
+        return _probability(self._first(outlook))
+
+    def some_tool_serves(self, outlook: Floats) -> float:
+        """How likely the catalogue has a tool for this request at all."""
+        return _probability(self._serves(outlook))
+
+    def small_talk(self, query: Vectors) -> float:
+        """How much a request sounds like small talk; only the built-in embedder's vectors can be read this way."""
+        return float(np.clip(query @ self._small_talk[:-1] + self._small_talk[-1], -6, 6)) / 6
+
+    @cached_property
+    def _lexical(self) -> Network:
+        return Network.read(self._path, "lexical")
+
+    @cached_property
+    def _first(self) -> Network:
+        return Network.read(self._path, "first")
+
+    @cached_property
+    def _serves(self) -> Network:
+        return Network.read(self._path, "serves")
+
+    @cached_property
+    def _small_talk(self) -> Floats:
+        return fitted(self._path)["small_talk"]["line"]
+
+
+def outlook(evidence: Evidence, ranking: Ranking, parts: int, small_talk: float) -> Floats:
+    """The signs of a request together with how the ranking came out."""
+    shares = [share for _, share in ranking[:5]] + [0.0] * 5
+    return np.array([*evidence.features, shares[0], shares[0] - shares[1], sum(shares), parts / 6, small_talk])
+
+
+def _probability(logit: Floats) -> float:
+    return float(1 / (1 + np.exp(-np.clip(logit, -30, 30)[0])))

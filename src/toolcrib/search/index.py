@@ -1,0 +1,295 @@
+"""The index: finds the tools that serve a request, in any language, and says so when none does.
+
+It follows a catalogue by itself: what was added, removed or replaced is seen by the next search. Searches may come from
+any thread. The walk of one search: exact name, words, meaning unless the words are sure, parts of the request, fusion,
+confidence, companions.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from threading import RLock
+from time import monotonic, perf_counter
+from typing import Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolcrib.errors import EmbedderError, UnknownToolError
+from toolcrib.search.builtin_embedder import BuiltinEmbedder
+from toolcrib.search.embedder import Embedder, Vectors
+from toolcrib.search.explanation import Explanation, explanation
+from toolcrib.search.holdings import Holdings
+from toolcrib.search.inquiry import Findings, Inquiry, Words
+from toolcrib.search.parts import parts
+from toolcrib.search.related import with_companions
+from toolcrib.search.result import Hit, Path, SearchResult
+from toolcrib.search.strategy import STRATEGIES, Strategy, strategy_for
+from toolcrib.search.text import words
+from toolcrib.search.usage import Usage
+from toolcrib.tools.tool import Tool
+
+Where: TypeAlias = Callable[[Tool], bool]
+Arms: TypeAlias = Literal["both", "lexical", "dense"]
+
+logger = logging.getLogger(__name__)
+
+MAX_LIMIT = 100
+RETRY_SECONDS = 30.0  # how long an embedder that failed is left alone
+OFF_LOOP_FROM = 50  # tools waiting to be read in: more would hold up an event loop
+NOTHING_FITS = "No tool fits this request."
+
+
+class Step(Protocol):
+    """What a catalogue announces: first some tools go, then others come."""
+
+    @property
+    def added(self) -> Sequence[Tool]: ...
+
+    @property
+    def removed(self) -> Sequence[str]: ...
+
+
+class Followed(Protocol):
+    """A catalogue, as far as an index needs to know it."""
+
+    def subscribe(self, listener: Callable[[Step], object], *, replay: bool = False) -> Callable[[], None]: ...
+
+
+class ToolIndex:
+    """Finds tools by what a request says and by what it means.
+
+    `arms`, `abstain` and `decompose` switch parts off, to compare and to look for causes.
+    """
+
+    def __init__(
+        self,
+        catalog: Followed,
+        embedder: Embedder | None = None,
+        *,
+        usage: Usage | None = None,
+        strategies: Sequence[Strategy] = STRATEGIES,
+        arms: Arms = "both",
+        abstain: bool = True,
+        decompose: bool = True,
+    ) -> None:
+        self._embedder = None if arms == "lexical" else embedder or BuiltinEmbedder()
+        self._usage = usage or Usage()
+        self._strategies = strategies
+        self._arms: Arms = arms
+        self._abstain = abstain
+        self._decompose = decompose
+        self._holdings = Holdings(self._embedder, self._usage)
+        self._inquiry = Inquiry(self._holdings, self._embedder)
+        self._steps: deque[Step] = deque()
+        self._changes = 0
+        self._lock = RLock()
+        self._resting_until = 0.0  # the embedder failed, and is left alone until then
+        # The listener only notes the step: a catalogue never waits for an embedder.
+        self.close = catalog.subscribe(self._steps.append, replay=True)
+
+    def __len__(self) -> int:
+        with self._lock:
+            self._catch_up()
+            return len(self._holdings)
+
+    def search(self, query: str, *, limit: int = 5, where: Where | None = None) -> SearchResult:
+        """The tools that serve a request, best first, at most `limit`; none when nothing fits.
+
+        Tools for which `where` is false are left out as if they were not there.
+        """
+        began = perf_counter()
+        limit = max(0, min(limit, MAX_LIMIT))
+        if not limit or not words(query):
+            return SearchResult(hits=(), confidence=0.0, path="none", took_ms=0.0, reason="Nothing was asked for.")
+        findings, strategy, warnings = self._examine(query, where)
+        with self._lock:
+            ranking, path, reason = self._verdict(query, findings, strategy, where)
+            hits = self._hits(findings, ranking, limit, where)
+        return SearchResult(
+            hits=hits,
+            confidence=1.0 if path == "exact" else findings.confidence,
+            path=path,
+            took_ms=(perf_counter() - began) * 1000,
+            reason=reason,
+            warnings=warnings,
+        )
+
+    async def search_async(self, query: str, *, limit: int = 5, where: Where | None = None) -> SearchResult:
+        """The same from an event loop, which is never held up by a slow embedder or a large catalogue."""
+        waiting = sum(len(step.added) for step in tuple(self._steps))
+        if (self._embedder is not None and self._embedder.remote) or waiting > OFF_LOOP_FROM:
+            return await asyncio.to_thread(self.search, query, limit=limit, where=where)
+        return self.search(query, limit=limit, where=where)
+
+    def explain(self, query: str, name: str) -> Explanation:
+        """Why a tool stands where it stands for a request."""
+        findings, strategy, warnings = self._examine(query, None, complete=True)
+        with self._lock:
+            number = self._number(name)
+            ranking, path, reason = self._verdict(query, findings, strategy, None)
+            return explanation(
+                self._holdings,
+                findings,
+                strategy,
+                query,
+                number,
+                ranking=ranking,
+                path=path,
+                reason=reason,
+                warnings=warnings,
+            )
+
+    def similar(self, name: str, *, limit: int = 5) -> tuple[Hit, ...]:
+        """The tools nearest in meaning to one tool; without a dense arm, those that share its words."""
+        with self._lock:
+            self._catch_up()
+            number = self._number(name)
+            dense = self._holdings.dense
+            if dense is None or number >= len(dense):
+                return self._similar_words(number, limit)
+            scores = dense.scores(dense.vector(number)[None])[0]
+            others = [other for other, _ in self._holdings if other != number]
+            others.sort(key=lambda other: (-scores[other], other))
+            return tuple(
+                Hit(name=self._holdings.tool(other).name, score=float(scores[other]), why="similar meaning")
+                for other in others[: max(0, limit)]
+            )
+
+    def learn(self, query: str, name: str) -> None:
+        """Remember that a request led to a tool that was really used."""
+        with self._lock:
+            self._catch_up()
+            number = self._number(name)
+            if self._usage.learn(query, name):
+                self._holdings.move(number)
+
+    def forget(self, name: str | None = None) -> None:
+        """Forget what was learned about one tool, or everything."""
+        with self._lock:
+            self._catch_up()
+            moved = [tool for tool in self._usage if name in (None, tool)]
+            self._usage.forget(name)
+            for tool in moved:
+                if (number := self._holdings.number(tool)) is not None:
+                    self._holdings.move(number)
+
+    def _examine(
+        self, query: str, where: Where | None, *, complete: bool = False
+    ) -> tuple[Findings, Strategy, tuple[str, ...]]:
+        """Put a request to both arms; with `complete` also when the words alone are sure."""
+        texts = (query, *(parts(query) if self._decompose else ()))
+        with self._lock:
+            warnings = self._catch_up()
+            strategy = strategy_for(len(self._holdings), self._strategies)
+            said = self._inquiry.words(texts, self._allowed(where), strategy)
+            changes = self._changes
+        if self._arms == "lexical" or (said.enough and self._arms == "both" and not complete):
+            return self._inquiry.by_words(said), strategy, warnings
+        # Outside the lock: this may be a call over the network, and other searches need not wait for it.
+        vectors, failed = self._embed(texts)
+        with self._lock:
+            if changes != self._changes:
+                said = self._inquiry.words(texts, self._allowed(where), strategy)
+            if vectors is None or self._holdings.dense is None:
+                return self._inquiry.by_words(said), strategy, (*warnings, *failed)
+            if self._arms == "dense":
+                return self._inquiry.by_meaning(said, vectors), strategy, warnings
+            return self._inquiry.by_both(said, vectors, strategy), strategy, warnings
+
+    def _verdict(
+        self, query: str, findings: Findings, strategy: Strategy, where: Where | None
+    ) -> tuple[list[tuple[int, float]], Path, str]:
+        """The ranking that becomes the answer, how it came about, and why it is empty."""
+        named = [number for number in self._holdings.named_in(query) if where is None or where(self._tool(number))]
+        if named:
+            rest = [(number, share) for number, share in findings.ranking if number not in named]
+            return [*((number, 1.0) for number in named), *rest], "exact", ""
+        if not findings.ranking:
+            return [], "none", NOTHING_FITS if len(self._holdings) else "There are no tools."
+        if self._abstain and findings.serves < strategy.answer_above:
+            return [], "none", NOTHING_FITS
+        return findings.ranking, findings.path, ""
+
+    def _hits(
+        self, findings: Findings, ranking: Sequence[tuple[int, float]], limit: int, where: Where | None
+    ) -> tuple[Hit, ...]:
+        """The answer, with the companions of its best tools."""
+
+        def companions(name: str) -> Iterable[str]:
+            number = self._holdings.number(name)
+            told = self._tool(number).related if number is not None else ()
+            for other in (*told, *self._usage.used_with(name)):
+                held = self._holdings.number(other)
+                if held is not None and (where is None or where(self._tool(held))):
+                    yield other
+
+        named = [(self._tool(number).name, share) for number, share in ranking[: limit * 2]]
+        return tuple(
+            Hit(name=name, score=share, why=f"often used with {owner}" if owner else self._why(findings.words, name))
+            for name, share, owner in with_companions(named, companions, limit)
+        )
+
+    def _why(self, said: Words, name: str) -> str:
+        number = self._holdings.number(name)
+        asked = said.matches[0].asked
+        matched = self._holdings.lexical.matched(number, asked) if number is not None else ()
+        return f"words: {', '.join(word.word for word in matched)}" if matched else "similar meaning"
+
+    def _embed(self, texts: Sequence[str]) -> tuple[Vectors | None, tuple[str, ...]]:
+        if self._embedder is None or monotonic() < self._resting_until:
+            return None, ()
+        try:
+            return self._embedder.embed_queries(texts), ()
+        except EmbedderError as error:
+            return None, (self._rest(error),)
+
+    def _rest(self, error: EmbedderError) -> str:
+        """Leave a failing embedder alone for a while, and say so."""
+        self._resting_until = monotonic() + RETRY_SECONDS
+        logger.warning("Search falls back to words alone: %s", error)
+        return f"Searched by words alone: {error}"
+
+    def _catch_up(self) -> tuple[str, ...]:
+        """Take in what the catalogue announced; gives warnings when the dense arm could not."""
+        while self._steps:
+            step = self._steps.popleft()
+            self._holdings.apply(step.removed, step.added)
+            self._changes += 1
+        self._holdings.settle_words()
+        if not self._holdings.unread or self._embedder is None:
+            return ()
+        if monotonic() < self._resting_until:
+            return (f"{self._holdings.unread} tools are searched by words alone until the embedder answers again.",)
+        try:
+            self._holdings.settle_meaning()
+        except EmbedderError as error:
+            return (self._rest(error),)
+        return ()
+
+    def _allowed(self, where: Where | None) -> NDArray[np.bool_] | None:
+        if where is None:
+            return None
+        mask = np.zeros(self._holdings.numbers, dtype=np.bool_)
+        for number, tool in self._holdings:
+            mask[number] = where(tool)
+        return mask
+
+    def _similar_words(self, number: int, limit: int) -> tuple[Hit, ...]:
+        tool = self._tool(number)
+        match = self._holdings.lexical.search(f"{tool.name} {tool.description}", max(0, limit) + 1)
+        return tuple(
+            Hit(name=self._tool(other).name, score=score / match.scores[0], why="similar words")
+            for other, score in zip(match.numbers, match.scores, strict=True)
+            if other != number
+        )[: max(0, limit)]
+
+    def _number(self, name: str) -> int:
+        number = self._holdings.number(name)
+        if number is None:
+            raise UnknownToolError(name, [tool.name for _, tool in self._holdings])
+        return number
+
+    def _tool(self, number: int) -> Tool:
+        return self._holdings.tool(number)

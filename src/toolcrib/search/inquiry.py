@@ -1,0 +1,131 @@
+"""One request put to both arms: what the words say, what the meaning says, and what follows from both.
+
+The words come first. Only when they are not sure is the request embedded, which may be a call over the network; that is
+why an inquiry has two halves, and its owner can let go of its lock between them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolcrib.search.builtin_embedder import BuiltinEmbedder
+from toolcrib.search.confidence import Judge, Ranking, outlook
+from toolcrib.search.embedder import Embedder, Vectors
+from toolcrib.search.evidence import DEPTH, Nearness, gather
+from toolcrib.search.fusion import Fusion
+from toolcrib.search.holdings import Holdings
+from toolcrib.search.lexical import LexicalMatch
+from toolcrib.search.result import Path
+from toolcrib.search.strategy import Strategy
+
+WORDS_SERVE = 0.15  # how sure the lexical arm must be to answer when it is alone
+SILENT = Nearness(scores=np.zeros(0, dtype=np.float32), nearest=(), mean=0.0, spread=1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """The first half: what the lexical arm found, for the request and for each of its parts."""
+
+    texts: tuple[str, ...]  # the request, then its parts
+    matches: tuple[LexicalMatch, ...]
+    allowed: NDArray[np.bool_] | None  # by number; None when every tool may be found
+    sure: float
+    enough: bool  # no need to ask for the meaning
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """Everything one request brought to light."""
+
+    words: Words
+    nearness: Nearness
+    vector: Vectors | None
+    ranking: Ranking
+    confidence: float
+    serves: float
+    path: Path
+
+
+class Inquiry:
+    """Asks the holdings, with the fitted judges."""
+
+    def __init__(self, holdings: Holdings, embedder: Embedder | None) -> None:
+        self._holdings = holdings
+        self._fusion, self._judge = Fusion(), Judge()
+        # Only the built-in embedder's vectors can be told from small talk: the line was fitted to them.
+        self._hears_small_talk = isinstance(embedder, BuiltinEmbedder)
+
+    def words(self, texts: Sequence[str], allowed: NDArray[np.bool_] | None, strategy: Strategy) -> Words:
+        """Ask the lexical arm."""
+        hidden = 0 if allowed is None else int(len(allowed) - allowed.sum())
+        matches = tuple(_visible(self._holdings.lexical.search(text, DEPTH + hidden), allowed) for text in texts)
+        sure = 0.0
+        if matches[0].numbers:
+            sure = self._judge.lexical_is_right(gather(matches[0], self._holdings.lexical, SILENT))
+        return Words(
+            texts=tuple(texts),
+            matches=matches,
+            allowed=allowed,
+            sure=sure,
+            enough=sure > strategy.lexical_above and len(texts) == 1,
+        )
+
+    def by_words(self, words: Words) -> Findings:
+        """What the lexical arm says alone."""
+        best = words.matches[0].scores[:1]
+        ranking = [
+            (number, words.sure * score / best[0])
+            for number, score in zip(words.matches[0].numbers, words.matches[0].scores, strict=True)
+        ]
+        return Findings(
+            words=words,
+            nearness=SILENT,
+            vector=None,
+            ranking=ranking,
+            confidence=words.sure,
+            serves=1.0 if words.sure > WORDS_SERVE else 0.0,
+            path="lexical",
+        )
+
+    def by_meaning(self, words: Words, vectors: Vectors) -> Findings:
+        """What the dense arm says alone."""
+        nearness = self._nearness(words, vectors)[0]
+        both = self.by_both(words, vectors)
+        ranking = [(number, float(nearness.scores[number])) for number in nearness.nearest]
+        return replace(both, ranking=ranking, path="dense")
+
+    def by_both(self, words: Words, vectors: Vectors, strategy: Strategy | None = None) -> Findings:
+        """What both say together; `vectors` are those of the request and of its parts."""
+        seen = self._nearness(words, vectors)
+        evidence = [
+            gather(match, self._holdings.lexical, nearness) for match, nearness in zip(words.matches, seen, strict=True)
+        ]
+        ranking = self._fusion.ranking(evidence[0], evidence[1:])
+        small_talk = self._judge.small_talk(vectors[0]) if self._hears_small_talk else 0.0
+        signs = outlook(evidence[0], ranking, len(evidence) - 1, small_talk)
+        heard = strategy is not None and words.sure > strategy.blended_above
+        return Findings(
+            words=words,
+            nearness=seen[0],
+            vector=vectors[0],
+            ranking=ranking,
+            confidence=self._judge.first_is_right(signs),
+            serves=self._judge.some_tool_serves(signs),
+            path="blended" if heard else "dense",
+        )
+
+    def _nearness(self, words: Words, vectors: Vectors) -> list[Nearness]:
+        dense = self._holdings.dense
+        if dense is None:
+            return [SILENT] * len(words.texts)
+        present = dense.alive if words.allowed is None else dense.alive & words.allowed[: len(dense)]
+        return [Nearness.of(row, present) for row in dense.scores(vectors)]
+
+
+def _visible(match: LexicalMatch, allowed: NDArray[np.bool_] | None) -> LexicalMatch:
+    if allowed is None:
+        return match
+    kept = [(n, s) for n, s in zip(match.numbers, match.scores, strict=True) if allowed[n]][:DEPTH]
+    return replace(match, numbers=tuple(n for n, _ in kept), scores=tuple(s for _, s in kept))

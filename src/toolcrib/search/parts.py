@@ -1,0 +1,55 @@
+"""A request for several things, taken apart by rules: "create a page and add a mountain photo" wants two tools."""
+
+import re
+
+from toolcrib.search.terms import content_words
+
+MAX_PARTS = 6
+MIN_WORDS = 2  # a part needs that many telling words, or it is near everything
+
+_SENTENCES = re.compile(r"(?<=[.!?…])\s+|[;\n\r]+\s*|[。！？；]+\s*")
+# Words that join one errand to the next, in the languages that have a short unmistakable one.
+_JOINTS = re.compile(
+    r"""
+      ,?\s+(?:and|then|also|plus|afterwards|finally|additionally)\s+(?:then\s+|also\s+)? | ,\s+(?:as\s+well\s+as)\s+
+    | ,?\s+(?:und|sowie|danach|anschließend)\s+(?:dann\s+)? | ,?\s+(?:oraz|potem|następnie)\s+
+    | ,?\s+(?-i:i)\s+(?=\w{4})
+    | ,?\s+(?:y|luego|además)\s+(?=\w{3}) | ,?\s+(?:et|puis|ensuite)\s+ | ,?\s+(?:poi|inoltre|e)\s+(?=\w{3})
+    | ,?\s+(?:depois|também)\s+ | ,?\s+(?:en\s+)?(?:daarna|vervolgens)\s+ | ,?\s+(?:ve|sonra|ayrıca)\s+
+    | ,?\s+(?:и|затем|потом|та|і|потім)\s+ | ,?\s+(?:och|og|sedan|derefter|deretter)\s+ | ,?\s+(?:ja|sitten)\s+
+    | ,?\s+(?:és|majd|aztán)\s+ | ,?\s+(?:a\s+potom|pak|și|apoi|και|μετά|dan|lalu|và|sau\s+đó)\s+ | ,?\s+(?:ثم|و)\s+
+    | ,?\s+(?:और|फिर)\s+ | [，、]?(?:然后|并且|并|以及|接着|另外|そして|それから|および|그리고|그런\ 다음|แล้ว|และ)\s*
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_COMMAS = re.compile(r"\s*[,，、:]\s+|[，、]")
+
+
+def parts(text: str) -> list[str]:
+    """The errands in a request, in order; empty when it is one errand."""
+    sentences = [piece for piece in _SENTENCES.split(text[:4_000]) if piece.strip()]
+    found: list[str] = []
+    for sentence in sentences:
+        found.extend(_split(sentence))
+    telling = [piece for piece in found if len(content_words(piece)) >= MIN_WORDS or _is_dense(piece)]
+    return telling[:MAX_PARTS] if len(telling) > 1 else []
+
+
+def _split(sentence: str) -> list[str]:
+    """Cut at joining words, but only where both sides can stand alone: "search and replace" stays one."""
+    kept: list[str] = []
+    for piece in (piece.strip() for piece in _JOINTS.split(sentence)):
+        if kept and (_is_short(piece) or _is_short(kept[-1])):
+            kept[-1] = f"{kept[-1]} {piece}"
+        elif piece:
+            kept.append(piece)
+    return kept
+
+
+def _is_short(piece: str) -> bool:
+    return len(content_words(piece)) < MIN_WORDS and not _is_dense(piece)
+
+
+def _is_dense(piece: str) -> bool:
+    """Whether a piece without spaces says enough: four characters of Chinese are two words."""
+    return len(piece) >= 4 and not piece.isascii() and " " not in piece.strip()

@@ -1,0 +1,101 @@
+"""What was really used after which request, kept on this machine alone, so that the next such request finds it sooner.
+
+A tool's vector moves toward the requests that led to it (Tool2Vec), against a prior: one odd click moves it little, the
+same request counts once however often it comes, and no amount of use moves it more than half the way.
+"""
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from toolcrib.search.embedder import Vectors
+
+logger = logging.getLogger(__name__)
+
+PRIOR = 8.0  # a tool's own text weighs as much as that many requests
+MAX_PULL = 0.5
+MAX_REQUESTS = 200  # per tool, the newest; older ones are forgotten
+MAX_CHARACTERS = 500
+
+
+class Usage:
+    """Requests by the tool they led to; appended to a file of JSON lines when there is one."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._requests: dict[str, dict[str, None]] = {}  # a set that keeps its order, by tool
+        self._together: dict[str, Counter[str]] = {}
+        self._tools: dict[str, set[str]] = {}  # the tools each request led to
+        for request, name in self._read():
+            self._note(request, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(tuple(self._requests))
+
+    def learn(self, request: str, name: str) -> bool:
+        """Remember that a request led to a tool; False when that was known."""
+        request = " ".join(request.split())[:MAX_CHARACTERS]
+        if not request or not self._note(request, name):
+            return False
+        if self._path:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("a", encoding="utf-8") as lines:
+                lines.write(json.dumps({"request": request, "tool": name}, ensure_ascii=False) + "\n")
+        return True
+
+    def forget(self, name: str | None = None) -> None:
+        """Forget what led to one tool, or everything."""
+        kept = [(r, tool) for tool, found in self._requests.items() for r in found if name is not None and tool != name]
+        self._requests, self._together, self._tools = {}, {}, {}
+        for request, tool in kept:
+            self._note(request, tool)
+        if self._path and self._path.exists():
+            text = "".join(json.dumps({"request": r, "tool": t}, ensure_ascii=False) + "\n" for r, t in kept)
+            fresh = self._path.with_suffix(".new")
+            fresh.write_text(text, encoding="utf-8")
+            fresh.replace(self._path)
+
+    def requests(self, name: str) -> tuple[str, ...]:
+        """The different requests that led to a tool, oldest first."""
+        return tuple(self._requests.get(name, ()))
+
+    def used_with(self, name: str) -> list[str]:
+        """Tools used for the same requests, the most frequent first; once may be chance."""
+        return [other for other, count in self._together.get(name, Counter[str]()).most_common(3) if count > 1]
+
+    def _note(self, request: str, name: str) -> bool:
+        known = self._requests.setdefault(name, {})
+        if request in known:
+            return False
+        known[request] = None
+        if len(known) > MAX_REQUESTS:
+            del known[next(iter(known))]
+        tools = self._tools.setdefault(request, set())
+        for other in tools:
+            self._together.setdefault(other, Counter())[name] += 1
+            self._together.setdefault(name, Counter())[other] += 1
+        tools.add(name)
+        return True
+
+    def _read(self) -> Iterator[tuple[str, str]]:
+        if not self._path or not self._path.exists():
+            return
+        for number, line in enumerate(self._path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+            try:
+                row = json.loads(line)
+                yield str(row["request"]), str(row["tool"])
+            except (ValueError, KeyError, TypeError):
+                # A line cut off by a crash costs one memory, not all of them.
+                logger.warning("Line %d of %s is not a remembered use; it is passed over.", number, self._path)
+
+
+def pulled(own: Vectors, requests: Vectors) -> Vectors:
+    """A tool's vector moved toward the mean of the requests that led to it; of length one again."""
+    mean = requests.mean(axis=0)
+    pull = min(MAX_PULL, len(requests) / (len(requests) + PRIOR))
+    moved = (1 - pull) * own + pull * mean / (float(np.linalg.norm(mean)) or 1.0)
+    return (moved / (float(np.linalg.norm(moved)) or 1.0)).astype(np.float32)

@@ -1,0 +1,272 @@
+"""Fit fusion and confidence to the arms as they are now, and write `fusion.json` beside the model.
+
+    python -m training.fit UNSEEN_MODEL_FOLDER
+
+Fitted on what neither arm has learned from: the `dev` queries of each set for the model that ships, and the `train`
+queries of the English sets for a model trained without any of them, which is how a catalogue looks that nobody trained
+for. Small talk is from `training/data`. No `test` query and nothing of `benchmarks/data` is read.
+"""
+
+import argparse
+import json
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+
+from benchmarks.data import MULTILINGUAL, load
+from toolcrib.search.builtin_embedder import BuiltinEmbedder
+from toolcrib.search.confidence import outlook
+from toolcrib.search.dense import DenseIndex
+from toolcrib.search.evidence import LEXICAL_FEATURES, Evidence, Nearness, gather
+from toolcrib.search.fusion import Fusion, basis
+from toolcrib.search.lexical import LexicalIndex
+from toolcrib.search.network import WEIGHTS, Network, fitted
+from toolcrib.search.parts import parts
+from toolcrib.search.passages import passages
+from training.corpus import is_dev
+from training.material import DATA, REQUEST_SETS_ENGLISH
+
+PER_SET = 1_500
+TALK_PER_SET = 250
+STRANGERS_PER_SET = 60  # requests meant for quite another catalogue
+SMALL = (25, 45, 100)  # sizes of the catalogues cut out of the sets
+CANDIDATES = 100
+MEMBERS = 4  # networks fitted from different seeds and averaged: one alone learns the accidents of its start
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One request put to one catalogue: what the arms said, and which tools are right (none for small talk)."""
+
+    group: str
+    evidence: Evidence
+    parts: tuple[Evidence, ...]
+    query: np.ndarray
+    relevant: frozenset[int]
+
+
+class Arms:
+    """Both arms over one catalogue."""
+
+    def __init__(self, tools, embedder: BuiltinEmbedder) -> None:
+        self._embedder = embedder
+        self._lexical = LexicalIndex()
+        self._lexical.add(list(enumerate(tools)))
+        self._lexical.commit()
+        self._dense = DenseIndex(embedder.dimensions)
+        self._dense.add([embedder.embed_documents(passages(tool)) for tool in tools])
+
+    def case(self, group: str, text: str, relevant: frozenset[int]) -> Case:
+        whole, query = self._ask(text)
+        return Case(group, whole, tuple(self._ask(part)[0] for part in parts(text)), query, relevant)
+
+    def _ask(self, text: str) -> tuple[Evidence, np.ndarray]:
+        query = self._embedder.embed_queries([text])
+        nearness = Nearness.of(self._dense.scores(query)[0], self._dense.alive)
+        return gather(self._lexical.search(text, 50), self._lexical, nearness), query[0]
+
+
+def collect(unseen: Path) -> list[Case]:
+    """The cases to fit on: whole catalogues, and small ones cut out of them."""
+    ships, stranger = BuiltinEmbedder(), BuiltinEmbedder(unseen)
+    talk = [json.loads(line)["text"] for line in (DATA / "small_talk.jsonl").read_text(encoding="utf-8").splitlines()]
+    sets = {name: load(name, split="train", limit=None) for name in (*REQUEST_SETS_ENGLISH, *MULTILINGUAL)}
+    cases: list[Case] = []
+    for name, chosen in sets.items():
+        strangers = [q.text for other, held in sets.items() if _differ(name, other) for q in held.queries[:200]]
+        for kind, embedder in (("unseen", stranger), ("dev", ships)):
+            if kind == "unseen" and name not in REQUEST_SETS_ENGLISH:
+                continue
+            queries = [query for query in chosen.queries if is_dev(query.text) == (kind == "dev")]
+            random.Random(name).shuffle(queries)
+            for size in (None, *SMALL):
+                part = chosen.tools if size is None else _cut_out(chosen.tools, queries, size)
+                group = f"{name} {kind} {len(part)}"
+                cases += _cases(group, Arms(part, embedder), part, queries, talk, strangers if size else [])
+                print(group, len(cases), flush=True)
+    return cases
+
+
+def _differ(one: str, other: str) -> bool:
+    """Whether two sets are about different things: a request to one is then no request to the other."""
+    about = {
+        "ml_vscode": "editor",
+        "ml_tldr": "shell",
+        "ml_cms_actions": "cms",
+        "ml_apps": "apps",
+        "metatool_single": "daily life",
+    }
+    return one in about and other in about and about[one] != about[other]
+
+
+def _cut_out(tools, queries, size: int):
+    """A catalogue of `size` tools, half of them asked for by the first queries."""
+    asked = list(dict.fromkeys(name for query in queries[:400] for name in sorted(query.relevant)))[: size // 2]
+    others = [tool for tool in tools if tool.name not in asked]
+    return [tool for tool in tools if tool.name in asked] + random.Random(size).sample(others, size - len(asked))
+
+
+def _cases(group: str, arms: Arms, tools, queries, talk: list[str], strangers: list[str]) -> list[Case]:
+    number = {tool.name: index for index, tool in enumerate(tools)}
+    served = [query for query in queries if all(name in number for name in query.relevant)]
+    dice = random.Random(group)
+    nobody = [*dice.sample(talk, TALK_PER_SET), *dice.sample(strangers, min(len(strangers), STRANGERS_PER_SET))]
+    return [
+        *(arms.case(group, q.text, frozenset(number[name] for name in q.relevant)) for q in served[:PER_SET]),
+        *(arms.case(group, text, frozenset()) for text in nobody),
+    ]
+
+
+def network(features: torch.Tensor, loss, outputs: int, *, hidden: int, decay: float, steps: int = 1_500) -> dict:
+    """Fit `MEMBERS` networks to the loss of their output and return their mean, which is one wider network."""
+    mean, spread = features.mean(0), features.std(0) + 1e-3
+    scaled = (features - mean) / spread
+    members = []
+    for seed in range(MEMBERS):
+        torch.manual_seed(seed)
+        line, inner = torch.nn.Linear(features.shape[1], outputs), torch.nn.Linear(features.shape[1], hidden)
+        out = torch.nn.Linear(hidden, outputs, bias=False)
+        weights = [*line.parameters(), *inner.parameters(), *out.parameters()]
+        optimizer = torch.optim.Adam(weights, lr=0.02)
+        for step in range(steps):
+            optimizer.param_groups[0]["lr"] = 0.02 * (1 - step / steps)
+            total = loss(line(scaled) + out(torch.tanh(inner(scaled)))) + decay * sum((w**2).sum() for w in weights)
+            optimizer.zero_grad()
+            total.backward()
+            optimizer.step()
+        members.append((line, inner, out))
+    tensors = {
+        "mean": mean,
+        "spread": spread,
+        "line": sum(line.weight.T for line, _, _ in members) / MEMBERS,
+        "hidden": torch.cat([inner.weight.T for _, inner, _ in members], 1),
+        "hidden_bias": torch.cat([inner.bias for _, inner, _ in members]),
+        "out": torch.cat([out.weight.T / MEMBERS for _, _, out in members], 0),
+        "bias": sum(line.bias for line, _, _ in members) / MEMBERS,
+    }
+    return {key: [_short(row) for row in value.tolist()] for key, value in tensors.items()}
+
+
+def _short(value):
+    return [round(v, 4) for v in value] if isinstance(value, list) else round(value, 4)
+
+
+def _balance(groups: list[str]) -> torch.Tensor:
+    """Each group counts the same, however many cases it has."""
+    counts = {group: groups.count(group) for group in set(groups)}
+    weights = torch.tensor([1 / counts[group] for group in groups])
+    return weights / weights.sum()
+
+
+def fit_trust(cases: list[Case]) -> dict:
+    """How much each way of scoring counts: the right tools must get the largest shares."""
+    cases = [case for case in cases if case.relevant & set(case.evidence.numbers.tolist())]
+    ways = torch.zeros(len(cases), 6, CANDIDATES)
+    right = torch.zeros(len(cases), CANDIDATES, dtype=torch.bool)
+    there = torch.zeros(len(cases), CANDIDATES, dtype=torch.bool)
+    for row, case in enumerate(cases):
+        count = len(case.evidence.numbers)
+        ways[row, :, :count] = torch.tensor(basis(case.evidence))
+        right[row, :count] = torch.tensor([n in case.relevant for n in case.evidence.numbers.tolist()])
+        there[row, :count] = True
+    weight, wanted = _balance([case.group for case in cases]), right.sum(1)
+
+    def loss(trust: torch.Tensor) -> torch.Tensor:
+        logits = torch.einsum("qk,qkn->qn", trust, ways).masked_fill(~there, -1e9)
+        return -(weight * (logits.log_softmax(1).masked_fill(~right, 0).sum(1) / wanted)).sum()
+
+    features = torch.tensor(np.stack([case.evidence.features for case in cases]), dtype=torch.float32)
+    return network(features, loss, 6, hidden=12, decay=1e-4)
+
+
+def fit_probability(rows: np.ndarray, right: np.ndarray, weight: torch.Tensor, hidden: int = 6) -> dict:
+    """A calibrated yes or no."""
+    target = torch.tensor(right, dtype=torch.float32)
+
+    def loss(logits: torch.Tensor) -> torch.Tensor:
+        return (weight * F.binary_cross_entropy_with_logits(logits[:, 0], target, reduction="none")).sum()
+
+    return network(torch.tensor(rows, dtype=torch.float32), loss, 1, hidden=hidden, decay=2e-4)
+
+
+def fit_small_talk(cases: list[Case]) -> np.ndarray:
+    """A direction of the embedding space that small talk lies in, and requests do not."""
+    vectors = torch.tensor(np.stack([case.query for case in cases]))
+    target = torch.tensor([float(not case.relevant) for case in cases])
+    weight = torch.where(target > 0, 0.5 / target.sum(), 0.5 / (1 - target).sum())
+    line = torch.nn.Linear(vectors.shape[1], 1)
+    optimizer = torch.optim.Adam(line.parameters(), lr=0.05)
+    for _ in range(400):
+        wrong = F.binary_cross_entropy_with_logits(line(vectors)[:, 0], target, reduction="none")
+        total = (weight * wrong).sum() + 1e-4 * (line.weight**2).sum()
+        optimizer.zero_grad()
+        total.backward()
+        optimizer.step()
+    return np.concatenate([line.weight.detach().numpy()[0], line.bias.detach().numpy()])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("unseen", type=Path, help="model trained with --without-requests")
+    parser.add_argument("--out", type=Path, default=WEIGHTS)
+    arguments = parser.parse_args()
+    cases = collect(arguments.unseen)
+    weights: dict[str, dict] = {"trust": fit_trust(cases)}
+    talk_line = fit_small_talk([case for case in cases if " dev " in case.group])
+    weights["small_talk"] = {"line": _short(talk_line.tolist())}
+    arguments.out.write_text(json.dumps(weights), encoding="utf-8")
+    fitted.cache_clear()
+    fusion = Fusion(arguments.out)
+    rankings = [fusion.ranking(case.evidence, case.parts) for case in cases]
+    talk = [float(np.clip(case.query @ talk_line[:-1] + talk_line[-1], -6, 6)) / 6 for case in cases]
+    # The line was fitted to the shipped model's vectors; for the stranger's it says nothing.
+    talk = [value if " dev " in case.group else 0.0 for case, value in zip(cases, talk, strict=True)]
+    outlooks = np.stack(
+        [
+            outlook(case.evidence, ranking, len(case.parts), value)
+            for case, ranking, value in zip(cases, rankings, talk, strict=True)
+        ]
+    )
+    answerable = np.array([bool(case.relevant) for case in cases])
+    first = np.array([bool(r) and r[0][0] in c.relevant for c, r in zip(cases, rankings, strict=True)])
+    found = np.array([any(n in c.relevant for n, _ in r[:5]) for c, r in zip(cases, rankings, strict=True)])
+    lexical = np.array(
+        [
+            bool(case.evidence.lexical.max(initial=0) > 0)
+            and int(case.evidence.numbers[int(case.evidence.lexical.argmax())]) in case.relevant
+            for case in cases
+        ]
+    )
+    groups = [case.group for case in cases]
+    asked = [group for group, real in zip(groups, answerable, strict=True) if real]
+    features = np.stack([case.evidence.features for case in cases])
+    weights["lexical"] = fit_probability(
+        features[answerable][:, LEXICAL_FEATURES], lexical[answerable], _balance(asked)
+    )
+    weights["first"] = fit_probability(outlooks[answerable], first[answerable], _balance(asked))
+    kept = found | ~answerable
+    weight = _balance([f"{g} {a}" for g, a, k in zip(groups, answerable, kept, strict=True) if k])
+    weights["serves"] = fit_probability(outlooks[kept], answerable[kept], weight)
+    arguments.out.write_text(json.dumps(weights), encoding="utf-8")
+    fitted.cache_clear()
+    report(cases, outlooks, Network.read(arguments.out, "serves"), found, answerable)
+
+
+def report(cases: list[Case], outlooks: np.ndarray, serves: Network, found: np.ndarray, answerable: np.ndarray) -> None:
+    """What a threshold on `serves` costs and saves, on the fitting data."""
+    chance = 1 / (1 + np.exp(-serves(outlooks)[:, 0]))
+    groups = np.array([case.group for case in cases])
+    for threshold in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6):
+        lost = {g: (chance[(groups == g) & found] < threshold).mean() for g in dict.fromkeys(groups)}
+        print(
+            f"answer above {threshold}: lost {(chance[found] < threshold).mean():.3f} (worst {max(lost.values()):.3f}),"
+            f" small talk answered {(chance[~answerable] >= threshold).mean():.3f}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -14,4 +14,8 @@ show() {
 show --version
 show tools list --from "$office"
 show tools show book_meeting --from "$office"
+show search 'where can we meet on Friday?' --from "$office"
+show search 'Ich habe mein Passwort vergessen' --from "$office"
+show search 'ile dni urlopu mi zostało' --from "$office"
 show check --from "$office"
+show bench --from "$office" --queries "$office/queries.jsonl"

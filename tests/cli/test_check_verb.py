@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from toolcrib.cli.main import main
+from toolcrib.search.discoverability import Finding
 
 OFFICE = str(Path(__file__).parents[2] / "examples" / "office")
 WRONG = """
@@ -33,7 +34,7 @@ def test_a_catalog_in_order_passes(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_every_problem_is_told_by_tool_with_a_hint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "wrong_pages.py").write_text(WRONG)
-    assert main(["check", "--from", str(tmp_path)]) == 2
+    assert main(["check", "--no-search", "--from", str(tmp_path)]) == 2
     assert capsys.readouterr() == (
         """\
 delete_all
@@ -51,7 +52,7 @@ delete_page
 
 def test_problems_are_data_for_programs_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "wrong_pages.py").write_text(WRONG)
-    assert main(["check", "--from", str(tmp_path), "--json"]) == 2
+    assert main(["check", "--no-search", "--from", str(tmp_path), "--json"]) == 2
     shown = capsys.readouterr()
     assert json.loads(shown.out)[0] == {
         "tool": "delete_page",
@@ -60,3 +61,25 @@ def test_problems_are_data_for_programs_too(tmp_path: Path, capsys: pytest.Captu
         "hint": "Did you mean 'delete_page'?",
     }
     assert shown.err == ""
+
+
+def test_a_tool_that_its_words_do_not_find_is_a_problem(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = Finding(tool="announce", rule="unreachable", message="None of its 3 requests finds it.", hint="Say more.")
+    monkeypatch.setattr("toolcrib.cli.check.hard_to_find", lambda catalog: [lost])
+    assert main(["check", "--from", OFFICE, "--json"]) == 2
+    assert json.loads(capsys.readouterr().out) == [
+        {"tool": "announce", "rule": "unreachable", "message": "None of its 3 requests finds it.", "hint": "Say more."}
+    ]
+
+
+def test_confusable_tools_are_told_but_are_no_failure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    advice = Finding(
+        tool="post_chat", rule="confusable", message="'announce' comes before it.", hint="Tell them apart."
+    )
+    monkeypatch.setattr("toolcrib.cli.check.hard_to_find", lambda catalog: [advice])
+    assert main(["check", "--from", OFFICE]) == 0
+    assert "  confusable: 'announce' comes before it.\n    hint: Tell them apart.\n" in capsys.readouterr().out

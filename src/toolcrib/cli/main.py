@@ -7,8 +7,10 @@ from importlib.metadata import version
 
 from cyclopts import App, CycloptsError, Parameter
 
+from toolcrib.cli.bench import bench
 from toolcrib.cli.check import check
 from toolcrib.cli.output import complain, speak_any_script
+from toolcrib.cli.search import search
 from toolcrib.cli.tools import app as tools
 from toolcrib.errors import EmbedderError, ToolcribError
 
@@ -29,8 +31,10 @@ app = App(
     default_parameter=Parameter(negative=()),
     suppress_keyboard_interrupt=False,  # `main` answers it
 )
+app.command(search)
 app.command(tools)
 app.command(check)
+app.command(bench)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -3,13 +3,17 @@
 import json
 import re
 import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from io import TextIOWrapper
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 from rich.console import Console
+from rich.progress import track
 from rich.table import Table
 from rich.text import Text
+
+Item = TypeVar("Item")
 
 # Wide enough that no line breaks when the reader is a program; a terminal has its own width.
 PIPE_WIDTH = 1_000
@@ -53,6 +57,11 @@ def complain(message: str, hint: str | None = None) -> None:
     if hint:
         lines.append("\n").append("hint:", style="bold cyan").append(f" {clean(hint)}")
     console(sys.stderr).print(lines)
+
+
+def progress(items: Sequence[Item], doing: str) -> Iterable[Item]:
+    """The items, with a bar on stderr while they last when somebody watches."""
+    return track(items, doing, console=console(sys.stderr), transient=True, disable=not sys.stderr.isatty())
 
 
 def write_json(value: object) -> None:

@@ -1,0 +1,100 @@
+"""`toolcrib bench`: how well a catalog's tools are found by requests whose answer you know."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from toolcrib.cli.load import load_catalog
+from toolcrib.cli.options import From, Json
+from toolcrib.cli.output import Columns, note, progress, say, write_json
+from toolcrib.cli.plot import draw, require_plot
+from toolcrib.cli.queries import read_queries
+from toolcrib.search.evaluate import Evaluation, Scores, evaluate
+
+SHOWN_MISSES = 10
+
+
+def bench(
+    *, queries: Path, source: From = None, plot: Path | None = None, fail_under: float | None = None, json: Json = False
+) -> int:
+    """Measure the search on your own labelled requests.
+
+    Each line of the file is a JSON object: `{"text": "find a photo", "relevant": ["search_images"], "lang": "en"}`;
+    a request with an empty `relevant` is one that no tool should answer.
+
+    Example: `toolcrib bench --from examples/office --queries examples/office/queries.jsonl`
+
+    Args:
+        queries: The labelled requests, a JSONL file.
+        plot: Draw the result into this file, `.svg` or `.png`.
+        fail_under: Exit with 2 when Recall@5, in percent, is below this.
+    """
+    from toolcrib.search.index import ToolIndex  # late: numpy and tantivy
+
+    if plot:
+        require_plot(plot)
+    catalog = load_catalog(source)
+    asked = read_queries(queries, [tool.name for tool in catalog])
+    seen = evaluate(ToolIndex(catalog), progress(asked, "searching"))
+    if plot:
+        draw(seen, plot)
+        note(f"plot: {plot}")
+    if json:
+        write_json(as_dict(seen))
+    else:
+        show(seen)
+    enough = fail_under is None or 100 * seen.scores.recall_at_5 >= fail_under
+    return 0 if enough else 2
+
+
+def show(seen: Evaluation) -> None:
+    """The measures, the languages and the first misses, for people."""
+    scores = seen.scores
+    table = Columns(("measure", "value", "meaning"))
+    table.add("recall@1", _percent(scores.recall_at_1), "right tools in the first place")
+    table.add("recall@5", _percent(scores.recall_at_5), "right tools in the first five")
+    table.add("recall@10", _percent(scores.recall_at_10), "right tools in the first ten")
+    table.add("ndcg@10", _percent(scores.ndcg_at_10), "the same, earlier counts more")
+    table.add("mrr", _percent(scores.mrr), "one over the rank of the first right tool")
+    table.add("comp@5", _percent(scores.comp_at_5), "requests with all their tools in the first five")
+    table.add("unanswered", _percent(scores.unanswered), "requests that got no tool")
+    if seen.junk_queries:
+        table.add("junk", _percent(seen.junk_rate), f"of {seen.junk_queries} requests for no tool that got one")
+    table.add("p50", f"{seen.p50_ms:.2f} ms", "half of the searches are faster")
+    table.add("p99", f"{seen.p99_ms:.2f} ms", "99 of 100 searches are faster")
+    table.show()
+    if seen.by_language:
+        _show_languages(seen.by_language)
+    for missed in seen.missed[:SHOWN_MISSES]:
+        wanted, found = ", ".join(sorted(missed.query.relevant)), ", ".join(missed.names[:5]) or "nothing"
+        say(f"missed: {missed.query.text!r} wants {wanted}; finds {found}")
+    note(f"{scores.queries} requests, {len(seen.missed)} missed something in the first five")
+
+
+def as_dict(seen: Evaluation) -> dict[str, object]:
+    """All of it, for programs; shares are 0..1."""
+    return {
+        "scores": asdict(seen.scores),
+        "by_language": {language: asdict(scores) for language, scores in seen.by_language.items()},
+        "junk_queries": seen.junk_queries,
+        "junk_rate": seen.junk_rate,
+        "p50_ms": seen.p50_ms,
+        "p99_ms": seen.p99_ms,
+        "missed": [
+            {"text": missed.query.text, "relevant": sorted(missed.query.relevant), "found": list(missed.names)}
+            for missed in seen.missed
+        ],
+    }
+
+
+def _show_languages(by_language: Mapping[str, Scores]) -> None:
+    table = Columns(("language", "requests", "recall@1", "recall@5", "mrr"))
+    for language, scores in by_language.items():
+        shares = (scores.recall_at_1, scores.recall_at_5, scores.mrr)
+        table.add(language, str(scores.queries), *map(_percent, shares))
+    say("")
+    table.show()
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"

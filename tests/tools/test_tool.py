@@ -24,9 +24,9 @@ def circular() -> dict[str, Any]:
     return schema
 
 
-def deep() -> dict[str, Any]:
+def deep(levels: int) -> dict[str, Any]:
     schema: dict[str, Any] = {}
-    for _ in range(5000):
+    for _ in range(levels - 1):
         schema = {"items": schema}
     return schema
 
@@ -86,7 +86,7 @@ def test_lists_and_plain_words_are_kept_as_tuples_and_members() -> None:
                 "The schema of 'find' contains itself, or is nested too deeply to be written.",
                 'Name the repeated part in "$defs" and point to it with {"$ref": "#/$defs/Name"}.',
             )
-            for schema in (circular(), deep())
+            for schema in (circular(), deep(101), deep(5_000), deep(500_000))
         ),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
@@ -95,6 +95,12 @@ def test_wrong_fields_are_refused_with_a_hint(fields: dict[str, Any], message: s
     with pytest.raises(ToolDefinitionError) as caught:
         make_tool(**fields)
     assert (str(caught.value), caught.value.hint) == (message, hint)
+
+
+def test_a_schema_of_many_levels_is_taken() -> None:
+    wide = {"anyOf": [{"type": "string"}] * 200}
+    assert make_tool(parameters=deep(100)).parameters == deep(100)
+    assert make_tool(parameters=wide).parameters == wide
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,15 @@
 """JSON Schemas: what we accept as one, and the part of it that a model needs to see."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from toolcrib.errors import ToolDefinitionError
 
 # Far beyond any hand-made schema, and far below what would fill a context window.
 MOST_SCHEMA_CHARACTERS = 256 * 1024
+# Deeper than any schema a model can fill, and shallow enough to be walked by plain recursion on every Python.
+MOST_SCHEMA_LEVELS = 100
 
 
 def checked_schema(tool: str, schema: object) -> Mapping[str, Any]:
@@ -24,7 +26,7 @@ def checked_schema(tool: str, schema: object) -> Mapping[str, Any]:
             hint='Put the value into a property of {"type": "object"}.',
         )
     try:
-        size = len(json.dumps(dict(known), allow_nan=False))
+        text = json.dumps(dict(known), allow_nan=False)
     except RecursionError:
         raise _circular(tool) from None
     except (TypeError, ValueError) as error:
@@ -34,12 +36,32 @@ def checked_schema(tool: str, schema: object) -> Mapping[str, Any]:
             f"The parameters of {tool!r} are not JSON: {error}.",
             hint="Use only dicts with text keys, lists, text, finite numbers, booleans and None.",
         ) from None
-    if size > MOST_SCHEMA_CHARACTERS:
+    if _is_deep(known, text):
+        raise _circular(tool)
+    if (size := len(text)) > MOST_SCHEMA_CHARACTERS:
         raise ToolDefinitionError(
             f"The schema of {tool!r} is too large: {size:,} characters, at most {MOST_SCHEMA_CHARACTERS:,}.",
             hint="Split the tool, or take the large part as text and check it in the tool.",
         )
     return known
+
+
+def _is_deep(schema: Mapping[str, Any], text: str) -> bool:
+    """Whether it has too many levels. How deep `json` itself goes depends on the version of Python."""
+    if text.count("{") + text.count("[") <= MOST_SCHEMA_LEVELS:
+        return False  # nearly always: there are not enough brackets for that many levels
+    level: list[object] = [schema]
+    for _ in range(MOST_SCHEMA_LEVELS):
+        level = [inner for value in level for inner in _inside(value)]
+        if not level:
+            return False
+    return True
+
+
+def _inside(value: object) -> Iterable[object]:
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, object]", value).values()
+    return cast("Sequence[object]", value) if isinstance(value, list | tuple) else ()
 
 
 def _circular(tool: str) -> ToolDefinitionError:

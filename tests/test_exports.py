@@ -19,6 +19,7 @@ PUBLIC = {
     "Risk",
     "SearchResult",
     "Tool",
+    "ToolIndex",
     "ToolResult",
     "ToolcribError",
     "tool",

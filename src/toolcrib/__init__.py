@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from toolcrib.catalog import Catalog as Catalog
     from toolcrib.errors import ToolcribError as ToolcribError
+    from toolcrib.search.index import ToolIndex as ToolIndex
     from toolcrib.search.result import Hit as Hit, SearchResult as SearchResult
     from toolcrib.tools.extraction import Entity as Entity, Extraction as Extraction
     from toolcrib.tools.function import tool as tool
@@ -25,6 +26,7 @@ _HOMES = {
     "Risk": "toolcrib.tools.tool",
     "SearchResult": "toolcrib.search.result",
     "Tool": "toolcrib.tools.tool",
+    "ToolIndex": "toolcrib.search.index",
     "ToolResult": "toolcrib.tools.result",
     "ToolcribError": "toolcrib.errors",
     "tool": "toolcrib.tools.function",
@@ -39,6 +41,7 @@ __all__ = [  # spelled out for type checkers; `tests/test_exports.py` keeps it e
     "Risk",
     "SearchResult",
     "Tool",
+    "ToolIndex",
     "ToolResult",
     "ToolcribError",
     "tool",

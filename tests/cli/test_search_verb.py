@@ -7,6 +7,7 @@ import pytest
 
 from toolcrib.cli.main import main
 from toolcrib.cli.search import summarise
+from toolcrib.search.confidence import Judge
 from toolcrib.search.result import SearchResult
 
 OFFICE = str(Path(__file__).parents[2] / "examples" / "office")
@@ -31,10 +32,44 @@ def test_json_holds_the_whole_result(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_no_tool_is_a_negative_answer_with_a_reason(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["search", "qqq xyzzy", "--from", OFFICE]) == 2
+    assert main(["search", "?!", "--from", OFFICE]) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert shown.err.startswith("no tool: ")
+    assert shown.err.startswith("no tool: Nothing was asked for.\n")
+
+
+def test_every_hit_is_explained_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["search", "Passwort vergessen", "--from", OFFICE, "--limit", "3", "--explain"]) == 0
+    table, *explanations = capsys.readouterr().out.split("\n\n")
+    named = [line.split()[0] for line in table.splitlines()[1:]]
+    assert [explanation.partition(" for 'Passwort vergessen': ")[0] for explanation in explanations] == named
+    assert all("  words " in explanation and "  verdict " in explanation for explanation in explanations)
+
+
+def test_explanations_are_data_for_programs_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["search", "find a free room", "--from", OFFICE, "--explain", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [why["name"] for why in found["explanations"]] == [hit["name"] for hit in found["hits"]]
+
+
+def test_without_a_hit_the_nearest_tool_is_explained(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Judge, "some_tool_serves", lambda judge, outlook: 0.0)  # whatever the model is fitted to
+    assert main(["search", "ile dni urlopu mi zostało", "--from", OFFICE, "--explain"]) == 2
+    shown = capsys.readouterr()
+    assert shown.out.startswith("\nvacation_balance for 'ile dni urlopu mi zostało': not in the answer")
+    assert shown.err.startswith("no tool: No tool fits this request.\n")
+
+
+def test_without_a_place_it_says_where_tools_can_be(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["search", "find a room"], ["explain", "find a room", "find_free_room"]):
+        assert main(arguments) == 1
+        assert capsys.readouterr() == (
+            "",
+            "error: No tools were given.\n"
+            "hint: Say `--from package.module:catalog`, `--from tools.py` or `--from folder`.\n",
+        )
 
 
 def test_warnings_of_the_search_are_passed_on(capsys: pytest.CaptureFixture[str]) -> None:

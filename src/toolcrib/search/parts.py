@@ -3,16 +3,20 @@
 import re
 
 from toolcrib.search.terms import content_words
+from toolcrib.search.text import is_run, words
 
 MAX_PARTS = 6
 MIN_WORDS = 2  # a part needs that many telling words, or it is near everything
 
-_SENTENCES = re.compile(r"(?<=[.!?…])\s+|[;\n\r]+\s*|[。！？；]+\s*")
+# A dot after a single letter or a title ends no sentence: "at 10 a.m. with Dr. Smith".
+_SENTENCES = re.compile(
+    r"(?<=[.!?…])(?<!\b[^\W\d]\.)(?<!\b(?:Dr|Mr|Ms|St|Nr|vs)\.)(?<!\bMrs\.)\s+|[;\n\r]+\s*|[。！？；]+\s*"
+)
 # Words that join one errand to the next, in the languages that have a short unmistakable one.
 _JOINTS = re.compile(
     r"""
       ,?\s+(?:and|then|also|plus|afterwards|finally|additionally)\s+(?:then\s+|also\s+)? | ,\s+(?:as\s+well\s+as)\s+
-    | ,?\s+(?:und|sowie|danach|anschließend)\s+(?:dann\s+)? | ,?\s+(?:oraz|potem|następnie)\s+
+    | ,?\s+(?:und|sowie|danach|anschließend)\s+(?:dann\s+)? | ,?\s+(?:a\s+)?(?:oraz|potem|następnie)\s+
     | ,?\s+(?-i:i)\s+(?=\w{4})
     | ,?\s+(?:y|luego|además)\s+(?=\w{3}) | ,?\s+(?:et|puis|ensuite)\s+ | ,?\s+(?:poi|inoltre|e)\s+(?=\w{3})
     | ,?\s+(?:depois|também)\s+ | ,?\s+(?:en\s+)?(?:daarna|vervolgens)\s+ | ,?\s+(?:ve|sonra|ayrıca)\s+
@@ -22,7 +26,6 @@ _JOINTS = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_COMMAS = re.compile(r"\s*[,，、:]\s+|[，、]")
 
 
 def parts(text: str) -> list[str]:
@@ -51,5 +54,5 @@ def _is_short(piece: str) -> bool:
 
 
 def _is_dense(piece: str) -> bool:
-    """Whether a piece without spaces says enough: four characters of Chinese are two words."""
-    return len(piece) >= 4 and not piece.isascii() and " " not in piece.strip()
+    """Whether a piece of an unspaced script says enough: four characters of Chinese are two words."""
+    return any(len(word) >= 4 and is_run(word) for word in words(piece))

@@ -7,7 +7,8 @@ same request counts once however often it comes, and no amount of use moves it m
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from os import SEEK_END
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ PRIOR = 8.0  # a tool's own text weighs as much as that many requests
 MAX_PULL = 0.5
 MAX_REQUESTS = 200  # per tool, the newest; older ones are forgotten
 MAX_CHARACTERS = 500
+MAX_TOGETHER = 8  # tools of one request that count as used together; a log that names more is no errand
 
 
 class Usage:
@@ -29,7 +31,7 @@ class Usage:
         self._path = path
         self._requests: dict[str, dict[str, None]] = {}  # a set that keeps its order, by tool
         self._together: dict[str, Counter[str]] = {}
-        self._tools: dict[str, set[str]] = {}  # the tools each request led to
+        self._tools: dict[str, dict[str, None]] = {}  # the tools each request led to
         for request, name in self._read():
             self._note(request, name)
 
@@ -38,13 +40,11 @@ class Usage:
 
     def learn(self, request: str, name: str) -> bool:
         """Remember that a request led to a tool; False when that was known."""
-        request = " ".join(request.split())[:MAX_CHARACTERS]
-        if not request or not self._note(request, name):
+        request = _readable(request)
+        if not self._note(request, name):
             return False
         if self._path:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.open("a", encoding="utf-8") as lines:
-                lines.write(json.dumps({"request": request, "tool": name}, ensure_ascii=False) + "\n")
+            _append(self._path, _line(request, name))
         return True
 
     def forget(self, name: str | None = None) -> None:
@@ -54,9 +54,8 @@ class Usage:
         for request, tool in kept:
             self._note(request, tool)
         if self._path and self._path.exists():
-            text = "".join(json.dumps({"request": r, "tool": t}, ensure_ascii=False) + "\n" for r, t in kept)
             fresh = self._path.with_suffix(".new")
-            fresh.write_text(text, encoding="utf-8")
+            fresh.write_bytes(b"".join(_line(request, tool) for request, tool in kept))
             fresh.replace(self._path)
 
     def requests(self, name: str) -> tuple[str, ...]:
@@ -68,18 +67,31 @@ class Usage:
         return [other for other, count in self._together.get(name, Counter[str]()).most_common(3) if count > 1]
 
     def _note(self, request: str, name: str) -> bool:
-        known = self._requests.setdefault(name, {})
-        if request in known:
+        if not request or request in self._requests.get(name, ()):
             return False
+        known = self._requests.setdefault(name, {})
         known[request] = None
+        tools = self._tools.setdefault(request, {})
+        if len(tools) < MAX_TOGETHER:
+            self._count_together(name, tools, +1)
+            tools[name] = None
         if len(known) > MAX_REQUESTS:
-            del known[next(iter(known))]
-        tools = self._tools.setdefault(request, set())
-        for other in tools:
-            self._together.setdefault(other, Counter())[name] += 1
-            self._together.setdefault(name, Counter())[other] += 1
-        tools.add(name)
+            self._drop(next(iter(known)), name)
         return True
+
+    def _drop(self, request: str, name: str) -> None:
+        del self._requests[name][request]
+        tools = self._tools.get(request, {})
+        if name in tools:
+            del tools[name]
+            self._count_together(name, tools, -1)
+            if not tools:
+                del self._tools[request]
+
+    def _count_together(self, name: str, others: Iterable[str], times: int) -> None:
+        for other in others:
+            self._together.setdefault(other, Counter())[name] += times
+            self._together.setdefault(name, Counter())[other] += times
 
     def _read(self) -> Iterator[tuple[str, str]]:
         if not self._path or not self._path.exists():
@@ -87,10 +99,29 @@ class Usage:
         for number, line in enumerate(self._path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
             try:
                 row = json.loads(line)
-                yield str(row["request"]), str(row["tool"])
-            except (ValueError, KeyError, TypeError):
+                yield _readable(str(row["request"])), _readable(str(row["tool"]))
+            except (ValueError, KeyError, TypeError, RecursionError):
                 # A line cut off by a crash costs one memory, not all of them.
                 logger.warning("Line %d of %s is not a remembered use; it is passed over.", number, self._path)
+
+
+def _line(request: str, name: str) -> bytes:
+    return json.dumps({"request": request, "tool": name}, ensure_ascii=False).encode() + b"\n"
+
+
+def _append(path: Path, line: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab+") as file:
+        if file.tell():
+            file.seek(-1, SEEK_END)
+            # The last line may have been cut off; it must not take this one with it.
+            line = line if file.read(1) == b"\n" else b"\n" + line
+        file.write(line)
+
+
+def _readable(request: str) -> str:
+    """One line of valid Unicode: half a surrogate pair cannot be written to a file."""
+    return " ".join(request.encode("utf-8", "replace").decode("utf-8").split())[:MAX_CHARACTERS]
 
 
 def pulled(own: Vectors, requests: Vectors) -> Vectors:

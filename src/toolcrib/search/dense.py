@@ -13,7 +13,7 @@ WHOLE = 0.5
 EXACT_UP_TO = 3_000
 SHORTLIST = 1_000
 MIN_WASTE = 256  # rows; less is not worth moving the others for
-GONE = -1.0  # the score of a slot whose tool left: as far away as can be
+GONE = -2.0  # the score of a number without a tool: farther than any tool can be
 
 
 class DenseIndex:
@@ -42,9 +42,18 @@ class DenseIndex:
         """Which numbers have a tool."""
         return self._alive
 
+    def make_room(self, size: int) -> None:
+        """Know all numbers below `size`, also those that get their vectors later."""
+        missing = size - len(self)
+        if missing > 0:
+            self._wholes.extend(np.zeros((missing, self._wholes.view.shape[1]), dtype=np.float32))
+            self._starts = np.concatenate([self._starts, np.zeros(missing, dtype=np.int64)])
+            self._ends = np.concatenate([self._ends, np.zeros(missing, dtype=np.int64)])
+            self._alive = np.concatenate([self._alive, np.zeros(missing, dtype=np.bool_)])
+
     def put(self, numbers: Sequence[int], blocks: Sequence[Vectors]) -> None:
         """Hold tools under these free numbers, a block of vectors each, the first row being the tool as a whole."""
-        self._make_room(max(numbers, default=-1) + 1)
+        self.make_room(max(numbers, default=-1) + 1)
         for number, block in zip(numbers, blocks, strict=True):
             self._wholes.view[number] = block[0]
             self._starts[number] = len(self._passages)
@@ -119,14 +128,6 @@ class DenseIndex:
             rows: NDArray[np.int64] = np.repeat(starts - offsets, lengths) + np.arange(int(lengths.sum()))
             near = self._passages.view[rows] @ query
             best[likely] = np.maximum(best[likely], np.maximum.reduceat(near, offsets))
-
-    def _make_room(self, size: int) -> None:
-        missing = size - len(self)
-        if missing > 0:
-            self._wholes.extend(np.zeros((missing, self._wholes.view.shape[1]), dtype=np.float32))
-            self._starts = np.concatenate([self._starts, np.zeros(missing, dtype=np.int64)])
-            self._ends = np.concatenate([self._ends, np.zeros(missing, dtype=np.int64)])
-            self._alive = np.concatenate([self._alive, np.zeros(missing, dtype=np.bool_)])
 
     def _pack(self) -> None:
         kept, self._passages = self._passages, _Rows(self._wholes.view.shape[1])

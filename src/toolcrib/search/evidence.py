@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from toolcrib.search.dense import GONE
 from toolcrib.search.lexical import LexicalIndex, LexicalMatch
 
 DEPTH = 50  # how many candidates each arm names
@@ -70,7 +71,7 @@ class Nearness:
         present = scores
         if not alive.all():
             present = scores[alive]
-            scores = np.where(alive, scores, np.float32(-1))
+            scores = np.where(alive, scores, np.float32(GONE))
         if not len(present):
             return cls(scores=scores, nearest=(), mean=0.0, spread=1.0)
         count = min(DEPTH, len(present))
@@ -93,10 +94,11 @@ class Nearness:
         return tuple(self.scores[list(self.nearest[:5])].tolist())
 
     def heights(self, numbers: NDArray[np.int64]) -> Floats:
-        """Standard deviations above the mean."""
+        """Standard deviations above the mean; a tool whose vectors are still to come is neither near nor far."""
         if not self.nearest:
             return np.zeros(len(numbers))
-        return (self.scores[numbers].astype(np.float64) - self.mean) / self.spread
+        scores = self.scores[numbers].astype(np.float64)
+        return np.where(scores > GONE, (scores - self.mean) / self.spread, 0.0)
 
 
 def gather(match: LexicalMatch, lexical_index: LexicalIndex, nearness: Nearness) -> Evidence:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from toolcrib.search.dense import GONE
 from toolcrib.search.holdings import Holdings
 from toolcrib.search.inquiry import Findings
 from toolcrib.search.passages import passages
@@ -88,7 +89,7 @@ def explanation(
     matched = holdings.lexical.matched(number, asked)
     order = [found for found, _ in ranking]
     near = findings.nearness.scores
-    seen = number < len(near)
+    seen = number < len(near) and bool(near[number] > GONE)
     nearest = ""
     if holdings.dense is not None and findings.vector is not None and seen:
         nearest = passages(tool)[holdings.dense.nearest_passage(findings.vector, number)]

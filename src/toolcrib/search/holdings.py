@@ -1,15 +1,20 @@
 """The tools an index holds, in both arms under one number each."""
 
-from collections.abc import Iterator, Sequence
-from itertools import count, pairwise
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate, count, pairwise
+
+import numpy as np
 
 from toolcrib.search.dense import DenseIndex
-from toolcrib.search.embedder import Embedder
+from toolcrib.search.embedder import Embedder, Vectors
 from toolcrib.search.lexical import LexicalIndex
 from toolcrib.search.passages import passages
 from toolcrib.search.text import words
 from toolcrib.search.usage import Usage, pulled
 from toolcrib.tools.tool import Tool
+
+_NAMES = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")  # whatever could be a tool's name, in a text of any script
 
 
 class Holdings:
@@ -25,8 +30,9 @@ class Holdings:
         self._free: list[int] = []  # numbers of tools that left, to be used again
         self._fresh = count()
         self._size = 0
-        self._spelled: dict[str, int] = {}  # names as words
+        self._spelled: dict[str, dict[int, None]] = {}  # names as words; `get_page` and `getPage` read alike
         self._unread: dict[int, None] = {}  # tools whose vectors are still to be had
+        self._unmoved: dict[int, None] = {}  # tools whose vectors do not follow their use yet
         self._committed = True
 
     def __len__(self) -> int:
@@ -48,19 +54,24 @@ class Holdings:
         return len(self._unread)
 
     @property
+    def unsettled(self) -> bool:
+        """Whether the dense arm is behind."""
+        return bool(self._unread or self._unmoved)
+
+    @property
     def numbers(self) -> int:
         """One more than the largest number in use, or ever used."""
         return self._size
 
     def named_in(self, query: str) -> list[int]:
         """The tools a request calls by name: `cms_getPage`, `cms get page`, or names within a sentence."""
-        whole = self._spelled.get(" ".join(words(query)))
-        if whole is not None:
-            return [whole]
+        whole = " ".join(words(query))
+        if alike := self._spelled.get(whole):
+            exact = self._numbers.get(query.strip())
+            return sorted(alike, key=lambda number: number != exact)
         # Within a sentence only names that no ordinary word looks like: `weather` is a word, `get_weather` a name.
-        tokens = {token.strip(".,;:!?()[]{}\"'`") for token in query.split() if "_" in token or "-" in token}
-        tokens |= {token for token in query.split() if not token.islower() and token.isidentifier()}
-        named = {self._numbers[token]: None for token in sorted(tokens) if token in self._numbers}
+        tokens = (token.rstrip("-") for token in _NAMES.findall(query) if not (token.isalpha() and token.islower()))
+        named = dict.fromkeys(self._numbers[token] for token in tokens if token in self._numbers)
         return [number for number in named if len(words(self._tools[number].name)) > 1]
 
     def apply(self, removed: Sequence[str], added: Sequence[Tool]) -> None:
@@ -69,21 +80,24 @@ class Holdings:
             if (number := self._numbers.pop(name, None)) is not None:
                 tool = self._tools.pop(number)
                 spelled = " ".join(words(tool.name))
-                if self._spelled.get(spelled) == number:
+                del self._spelled[spelled][number]
+                if not self._spelled[spelled]:
                     del self._spelled[spelled]
                 self._unread.pop(number, None)
+                self._unmoved.pop(number, None)
                 self._free.append(number)
                 self.lexical.remove(number)
                 if self.dense is not None:
                     self.dense.remove(number)
         numbered = [(self._free.pop() if self._free else next(self._fresh), tool) for tool in added]
         self._size = max([self._size, *(number + 1 for number, _ in numbered)])
-        # Two names may read alike (`get_page`, `getPage`): the first keeps the spelling.
         for number, tool in numbered:
-            self._spelled.setdefault(" ".join(words(tool.name)), number)
+            self._spelled.setdefault(" ".join(words(tool.name)), {})[number] = None
         self._tools.update(numbered)
         self._numbers.update((tool.name, number) for number, tool in numbered)
         self._unread.update((number, None) for number, _ in numbered)
+        if self.dense is not None:
+            self.dense.make_room(self._size)
         self.lexical.add(numbered)
         self._committed = False
 
@@ -95,26 +109,38 @@ class Holdings:
 
     def settle_meaning(self) -> None:
         """Make the dense arm current. Raises `EmbedderError` when the embedder cannot answer; nothing is lost then."""
-        if not self._unread or self._embedder is None:
-            return
-        numbers = list(self._unread)
-        texts = [passages(self._tools[number]) for number in numbers]
-        vectors = self._embedder.embed_documents([text for block in texts for text in block])
-        if self.dense is None:
-            self.dense = DenseIndex(vectors.shape[1])
-        ends = [0]
-        for block in texts:
-            ends.append(ends[-1] + len(block))
-        self.dense.put(numbers, [vectors[start:end] for start, end in pairwise(ends)])
-        self._unread.clear()
-        for number in numbers:
-            if self._usage.requests(self._tools[number].name):
-                self.move(number)
+        if self._embedder is not None:
+            if self._unread:
+                self._read_in(self._embedder)
+            if self._unmoved and self.dense is not None:
+                self._move_along(self._embedder, self.dense)
 
     def move(self, number: int) -> None:
-        """Let a tool's vector follow its use."""
-        if self._embedder is None or self.dense is None or number in self._unread:
-            return
-        own = self._embedder.embed_documents(passages(self._tools[number])[:1])[0]
-        requests = self._usage.requests(self._tools[number].name)
-        self.dense.move(number, pulled(own, self._embedder.embed_queries(requests)) if requests else own)
+        """Let a tool's vector follow its use, as soon as the dense arm settles."""
+        self._unmoved[number] = None
+
+    def _read_in(self, embedder: Embedder) -> None:
+        numbers = list(self._unread)
+        blocks = _embedded(embedder.embed_documents, [passages(self._tools[number]) for number in numbers])
+        if self.dense is None:
+            self.dense = DenseIndex(blocks[0].shape[1])
+        self.dense.put(numbers, blocks)
+        self._unread.clear()
+        self._unmoved.update((number, None) for number in numbers if self._usage.requests(self._tools[number].name))
+
+    def _move_along(self, embedder: Embedder, dense: DenseIndex) -> None:
+        numbers = list(self._unmoved)
+        tools = [self._tools[number] for number in numbers]
+        owns = embedder.embed_documents([passages(tool)[0] for tool in tools])
+        asked = _embedded(embedder.embed_queries, [self._usage.requests(tool.name) for tool in tools])
+        for number, own, requests in zip(numbers, owns, asked, strict=True):
+            dense.move(number, pulled(own, requests) if len(requests) else own)
+        self._unmoved.clear()
+
+
+def _embedded(embed: Callable[[Sequence[str]], Vectors], blocks: Sequence[Sequence[str]]) -> list[Vectors]:
+    """The vectors of each block of texts, all embedded in one go."""
+    texts = [text for block in blocks for text in block]
+    vectors = embed(texts) if texts else np.zeros((0, 0), dtype=np.float32)
+    ends = accumulate((len(block) for block in blocks), initial=0)
+    return [vectors[start:end] for start, end in pairwise(ends)]

@@ -9,6 +9,8 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import inf
 from threading import RLock
 from time import monotonic, perf_counter
 from typing import Literal, Protocol, TypeAlias
@@ -39,6 +41,7 @@ MAX_LIMIT = 100
 RETRY_SECONDS = 30.0  # how long an embedder that failed is left alone
 OFF_LOOP_FROM = 50  # tools waiting to be read in: more would hold up an event loop
 NOTHING_FITS = "No tool fits this request."
+RESTING = "Searched by words alone: the embedder failed a moment ago and is left alone for a while."
 
 
 class Step(Protocol):
@@ -60,7 +63,8 @@ class Followed(Protocol):
 class ToolIndex:
     """Finds tools by what a request says and by what it means.
 
-    `arms`, `abstain` and `decompose` switch parts off, to compare and to look for causes.
+    `arms`, `abstain` and `decompose` switch parts off, to compare and to look for causes. `clock` gives seconds: an
+    embedder that failed is left alone for `RETRY_SECONDS` of them.
     """
 
     def __init__(
@@ -73,6 +77,7 @@ class ToolIndex:
         arms: Arms = "both",
         abstain: bool = True,
         decompose: bool = True,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self._embedder = None if arms == "lexical" else embedder or BuiltinEmbedder()
         self._usage = usage or Usage()
@@ -80,12 +85,13 @@ class ToolIndex:
         self._arms: Arms = arms
         self._abstain = abstain
         self._decompose = decompose
+        self._clock = clock
         self._holdings = Holdings(self._embedder, self._usage)
         self._inquiry = Inquiry(self._holdings, self._embedder)
         self._steps: deque[Step] = deque()
         self._changes = 0
         self._lock = RLock()
-        self._resting_until = 0.0  # the embedder failed, and is left alone until then
+        self._resting_until = -inf  # the embedder failed, and is left alone until then
         # The listener only notes the step: a catalogue never waits for an embedder.
         self.close = catalog.subscribe(self._steps.append, replay=True)
 
@@ -103,9 +109,10 @@ class ToolIndex:
         limit = max(0, min(limit, MAX_LIMIT))
         if not limit or not words(query):
             return SearchResult(hits=(), confidence=0.0, path="none", took_ms=0.0, reason="Nothing was asked for.")
-        findings, strategy, warnings = self._examine(query, where)
+        asked = self._ask(query, where)
         with self._lock:
-            ranking, path, reason = self._verdict(query, findings, strategy, where)
+            findings = self._findings(asked)
+            ranking, path, reason = self._verdict(asked, findings)
             hits = self._hits(findings, ranking, limit, where)
         return SearchResult(
             hits=hits,
@@ -113,7 +120,7 @@ class ToolIndex:
             path=path,
             took_ms=(perf_counter() - began) * 1000,
             reason=reason,
-            warnings=warnings,
+            warnings=asked.warnings,
         )
 
     async def search_async(self, query: str, *, limit: int = 5, where: Where | None = None) -> SearchResult:
@@ -125,20 +132,21 @@ class ToolIndex:
 
     def explain(self, query: str, name: str) -> Explanation:
         """Why a tool stands where it stands for a request."""
-        findings, strategy, warnings = self._examine(query, None, complete=True)
+        asked = self._ask(query, None, complete=True)
         with self._lock:
             number = self._number(name)
-            ranking, path, reason = self._verdict(query, findings, strategy, None)
+            findings = self._findings(asked)
+            ranking, path, reason = self._verdict(asked, findings)
             return explanation(
                 self._holdings,
                 findings,
-                strategy,
+                asked.strategy,
                 query,
                 number,
                 ranking=ranking,
                 path=path,
                 reason=reason,
-                warnings=warnings,
+                warnings=asked.warnings,
             )
 
     def similar(self, name: str, *, limit: int = 5) -> tuple[Hit, ...]:
@@ -147,10 +155,10 @@ class ToolIndex:
             self._catch_up()
             number = self._number(name)
             dense = self._holdings.dense
-            if dense is None or number >= len(dense):
+            if dense is None or not dense.alive[number]:
                 return self._similar_words(number, limit)
             scores = dense.scores(dense.vector(number)[None])[0]
-            others = [other for other, _ in self._holdings if other != number]
+            others = [other for other, _ in self._holdings if other != number and dense.alive[other]]
             others.sort(key=lambda other: (-scores[other], other))
             return tuple(
                 Hit(name=self._holdings.tool(other).name, score=float(scores[other]), why="similar meaning")
@@ -175,40 +183,48 @@ class ToolIndex:
                 if (number := self._holdings.number(tool)) is not None:
                     self._holdings.move(number)
 
-    def _examine(
-        self, query: str, where: Where | None, *, complete: bool = False
-    ) -> tuple[Findings, Strategy, tuple[str, ...]]:
-        """Put a request to both arms; with `complete` also when the words alone are sure."""
-        texts = (query, *(parts(query) if self._decompose else ()))
+    def _ask(self, query: str, where: Where | None, *, complete: bool = False) -> "_Asked":
+        """Take a request in, and embed it unless the words alone are sure; with `complete` also then."""
         with self._lock:
             warnings = self._catch_up()
             strategy = strategy_for(len(self._holdings), self._strategies)
+            texts = (query, *(parts(query) if self._decompose and strategy.decompose else ()))
             said = self._inquiry.words(texts, self._allowed(where), strategy)
-            changes = self._changes
+            asked = _Asked(
+                query=query, where=where, strategy=strategy, said=said, changes=self._changes, warnings=warnings
+            )
         if self._arms == "lexical" or (said.enough and self._arms == "both" and not complete):
-            return self._inquiry.by_words(said), strategy, warnings
+            return asked
         # Outside the lock: this may be a call over the network, and other searches need not wait for it.
         vectors, failed = self._embed(texts)
-        with self._lock:
-            if changes != self._changes:
-                said = self._inquiry.words(texts, self._allowed(where), strategy)
-            if vectors is None or self._holdings.dense is None:
-                return self._inquiry.by_words(said), strategy, (*warnings, *failed)
-            if self._arms == "dense":
-                return self._inquiry.by_meaning(said, vectors), strategy, warnings
-            return self._inquiry.by_both(said, vectors, strategy), strategy, warnings
+        return replace(asked, vectors=vectors, warnings=warnings or failed)
 
-    def _verdict(
-        self, query: str, findings: Findings, strategy: Strategy, where: Where | None
-    ) -> tuple[list[tuple[int, float]], Path, str]:
+    def _findings(self, asked: "_Asked") -> Findings:
+        """What the arms say. The lock is held until the answer is made: numbers mean tools only that long."""
+        said = asked.said
+        if asked.changes != self._changes:
+            said = self._inquiry.words(said.texts, self._allowed(asked.where), asked.strategy)
+        if asked.vectors is None or self._holdings.dense is None:
+            return self._inquiry.by_words(said)
+        if self._arms == "dense":
+            return self._inquiry.by_meaning(said, asked.vectors)
+        both = self._inquiry.by_both(said, asked.vectors, asked.strategy)
+        if said.enough:  # the meaning was asked for to be shown, and has no say
+            return replace(self._inquiry.by_words(said), nearness=both.nearness, vector=both.vector)
+        return both
+
+    def _verdict(self, asked: "_Asked", findings: Findings) -> tuple[list[tuple[int, float]], Path, str]:
         """The ranking that becomes the answer, how it came about, and why it is empty."""
-        named = [number for number in self._holdings.named_in(query) if where is None or where(self._tool(number))]
+        where = asked.where
+        named = [
+            number for number in self._holdings.named_in(asked.query) if where is None or where(self._tool(number))
+        ]
         if named:
             rest = [(number, share) for number, share in findings.ranking if number not in named]
             return [*((number, 1.0) for number in named), *rest], "exact", ""
         if not findings.ranking:
             return [], "none", NOTHING_FITS if len(self._holdings) else "There are no tools."
-        if self._abstain and findings.serves < strategy.answer_above:
+        if self._abstain and findings.serves < asked.strategy.answer_above:
             return [], "none", NOTHING_FITS
         return findings.ranking, findings.path, ""
 
@@ -238,8 +254,10 @@ class ToolIndex:
         return f"words: {', '.join(word.word for word in matched)}" if matched else "similar meaning"
 
     def _embed(self, texts: Sequence[str]) -> tuple[Vectors | None, tuple[str, ...]]:
-        if self._embedder is None or monotonic() < self._resting_until:
+        if self._embedder is None:
             return None, ()
+        if self._clock() < self._resting_until:
+            return None, (RESTING,)
         try:
             return self._embedder.embed_queries(texts), ()
         except EmbedderError as error:
@@ -247,7 +265,7 @@ class ToolIndex:
 
     def _rest(self, error: EmbedderError) -> str:
         """Leave a failing embedder alone for a while, and say so."""
-        self._resting_until = monotonic() + RETRY_SECONDS
+        self._resting_until = self._clock() + RETRY_SECONDS
         logger.warning("Search falls back to words alone: %s", error)
         return f"Searched by words alone: {error}"
 
@@ -258,10 +276,10 @@ class ToolIndex:
             self._holdings.apply(step.removed, step.added)
             self._changes += 1
         self._holdings.settle_words()
-        if not self._holdings.unread or self._embedder is None:
+        if not self._holdings.unsettled or self._embedder is None:
             return ()
-        if monotonic() < self._resting_until:
-            return (f"{self._holdings.unread} tools are searched by words alone until the embedder answers again.",)
+        if self._clock() < self._resting_until:
+            return (RESTING,)
         try:
             self._holdings.settle_meaning()
         except EmbedderError as error:
@@ -293,3 +311,16 @@ class ToolIndex:
 
     def _tool(self, number: int) -> Tool:
         return self._holdings.tool(number)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """A request on its way: what is known of it before the arms are compared."""
+
+    query: str
+    where: Where | None
+    strategy: Strategy
+    said: Words
+    changes: int  # how many the index had taken in when the words were looked up
+    warnings: tuple[str, ...]
+    vectors: Vectors | None = None

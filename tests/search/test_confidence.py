@@ -1,0 +1,112 @@
+"""How sure a search is: numbers that are probabilities, from networks that fit the signs they are given."""
+
+import json
+from math import exp
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from numpy.typing import NDArray
+
+from toolcrib.search.builtin_embedder import BuiltinEmbedder
+from toolcrib.search.confidence import OUTLOOK, Judge, outlook
+from toolcrib.search.evidence import FEATURES, LEXICAL_FEATURES, Evidence
+from toolcrib.search.network import WEIGHTS, Network, fitted
+
+SIGNS = len(FEATURES)
+
+
+def evidence(features: list[float]) -> Evidence:
+    nothing: NDArray[np.float64] = np.zeros(0)
+    return Evidence(
+        numbers=np.zeros(0, dtype=np.int64), lexical=nothing, dense=nothing, features=np.array(features, dtype=float)
+    )
+
+
+def judge(folder: Path, **biases: float) -> Judge:
+    """A judge that always thinks the same."""
+    sizes = {"lexical": len(LEXICAL_FEATURES), "first": SIGNS + OUTLOOK, "serves": SIGNS + OUTLOOK}
+    kept = {
+        name: {
+            "mean": [0.0] * size,
+            "spread": [1.0] * size,
+            "line": [[0.0]] * size,
+            "hidden": [[0.0]] * size,
+            "hidden_bias": [0.0],
+            "out": [[0.0]],
+            "bias": [biases.get(name, 0.0)],
+        }
+        for name, size in sizes.items()
+    }
+    path = folder / "weights.json"
+    path.write_text(json.dumps({**kept, "small_talk": {"line": [12.0, 0.0, -3.0]}}), encoding="utf-8")
+    return Judge(path)
+
+
+def test_each_question_has_its_own_network(tmp_path: Path) -> None:
+    fixed = judge(tmp_path, lexical=1.0, first=-2.0, serves=1000.0)
+    seen = outlook(evidence([0.0] * SIGNS), [], 0, 0.0)
+    assert fixed.lexical_is_right(evidence([0.0] * SIGNS)) == pytest.approx(1 / (1 + exp(-1)))
+    assert fixed.first_is_right(seen) == pytest.approx(1 / (1 + exp(2)))
+    assert 0.999 < fixed.some_tool_serves(seen) < 1  # never quite sure
+
+
+def test_small_talk_is_between_minus_one_and_one(tmp_path: Path) -> None:
+    fixed = judge(tmp_path)
+    heard = [fixed.small_talk(np.array([x, 0.5], dtype=np.float32)) for x in (-1, 0.25, 0.5, 1)]
+    assert heard == [-1, 0, 0.5, 1]
+
+
+def test_the_outlook_says_how_the_ranking_came_out() -> None:
+    ranking = [(3, 0.5), (1, 0.2), (8, 0.1), (2, 0.1), (5, 0.05), (6, 0.05)]
+    seen = outlook(evidence([0.0] * SIGNS), ranking, 3, 0.25).tolist()
+    assert seen[SIGNS:] == pytest.approx([0.5, 0.3, 0.95, 0.5, 0.25])
+    assert len(seen) == SIGNS + OUTLOOK
+    assert outlook(evidence([0.0] * SIGNS), [], 0, 0.0).tolist() == [0.0] * (SIGNS + OUTLOOK)
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "outputs"),
+    [
+        ("trust", SIGNS, 6),
+        ("lexical", len(LEXICAL_FEATURES), 1),
+        ("first", SIGNS + OUTLOOK, 1),
+        ("serves", SIGNS + OUTLOOK, 1),
+    ],
+)
+def test_the_shipped_networks_fit_the_signs(name: str, inputs: int, outputs: int) -> None:
+    network = Network.read(WEIGHTS, name)
+    assert (network.mean.shape, network.spread.shape) == ((inputs,), (inputs,))
+    assert (network.spread > 0).all()
+    assert network(np.zeros(inputs)).shape == (outputs,)
+    assert network(np.zeros((7, inputs))).shape == (7, outputs)
+
+
+def test_the_shipped_ear_for_small_talk_fits_the_built_in_embedder() -> None:
+    assert fitted(WEIGHTS)["small_talk"]["line"].shape == (BuiltinEmbedder().dimensions + 1,)
+
+
+@pytest.mark.parametrize(
+    ("talk", "errand"),
+    [
+        ("how are you today my friend?", "convert the invoice to pdf"),
+        ("tell me what you think about life", "delete the blog post about cats"),
+        ("wie geht es dir heute?", "erstelle eine neue Seite"),
+        ("dziękuję ci bardzo, jesteś kochany", "usuń zdjęcie z galerii"),
+    ],
+)
+def test_small_talk_sounds_more_like_it_than_an_errand(talk: str, errand: str) -> None:
+    heard = [Judge().small_talk(vector) for vector in BuiltinEmbedder().embed_queries([talk, errand])]
+    assert heard[0] > heard[1]
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=SIGNS + OUTLOOK, max_size=SIGNS + OUTLOOK))
+def test_the_fitted_judge_gives_probabilities_whatever_the_signs(features: list[float]) -> None:
+    fixed, seen = Judge(), np.array(features)
+    for value in (
+        fixed.first_is_right(seen),
+        fixed.some_tool_serves(seen),
+        fixed.lexical_is_right(evidence(features[:SIGNS])),
+    ):
+        assert 0 <= value <= 1

@@ -1,0 +1,137 @@
+"""What both arms say, side by side: candidates and signs that do not depend on an arm's own scale."""
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from shelf import make
+
+from toolcrib.search.dense import GONE
+from toolcrib.search.evidence import DEPTH, FEATURES, LEXICAL_FEATURES, MIN_SPREAD, Evidence, Nearness, gather
+from toolcrib.search.inquiry import SILENT
+from toolcrib.search.lexical import LexicalIndex
+
+
+def lexical(*texts: str) -> LexicalIndex:
+    index = LexicalIndex()
+    index.add([(number, make(f"t{number}", text)) for number, text in enumerate(texts)])
+    index.commit()
+    return index
+
+
+def near(*scores: float, gone: tuple[int, ...] = ()) -> Nearness:
+    alive = np.array([number not in gone for number in range(len(scores))], dtype=np.bool_)
+    return Nearness.of(np.array(scores, dtype=np.float32), alive)
+
+
+def signs(evidence: Evidence) -> dict[str, float]:
+    return dict(zip(FEATURES, evidence.features.tolist(), strict=True))
+
+
+def asked(index: LexicalIndex, text: str, nearness: Nearness = SILENT) -> Evidence:
+    return gather(index.search(text, DEPTH), index, nearness)
+
+
+PAGES = ("create page", "delete page", "create song", "list photos")
+
+
+def test_the_nearest_tools_come_best_first_and_equals_by_number() -> None:
+    seen = near(0.25, 0.75, 0.25, 1.0)
+    assert (seen.nearest, seen.top, seen.scores_of_nearest) == ((3, 1, 0, 2), 1.0, (1.0, 0.75, 0.25, 0.25))
+
+
+def test_tools_that_left_count_nowhere() -> None:
+    seen = near(0.5, 0.9, 0.1, gone=(1,))
+    assert seen.nearest == (0, 2)
+    assert seen.mean == pytest.approx(0.3)
+    assert seen.spread == pytest.approx(0.2)
+    assert seen.scores[1] == GONE
+
+
+def test_an_opposite_tool_is_nearer_than_one_that_left() -> None:
+    assert near(-1.0, -1.0, -1.0, gone=(0, 1)).nearest == (2,)
+
+
+def test_at_most_fifty_tools_are_named() -> None:
+    assert near(*(number / 200 for number in range(120))).nearest == tuple(range(119, 119 - DEPTH, -1))
+
+
+@pytest.mark.parametrize("seen", [near(), near(0.5, gone=(0,)), SILENT], ids=["empty", "all gone", "silent"])
+def test_without_tools_nothing_is_near(seen: Nearness) -> None:
+    assert (seen.nearest, seen.top, seen.scores_of_nearest) == ((), 0.0, ())
+    assert seen.heights(np.arange(1)).tolist() == [0.0]
+
+
+def test_one_tool_has_the_least_spread() -> None:
+    assert near(0.7).spread == near(0.7, 0.7, 0.7).spread == MIN_SPREAD
+
+
+def test_heights_are_standard_deviations_above_the_mean() -> None:
+    assert near(0.2, 0.4).heights(np.array([1, 0])) == pytest.approx([1, -1])
+
+
+def test_a_tool_whose_vectors_are_still_to_come_is_neither_near_nor_far() -> None:
+    assert near(0.2, 0.4, 0.9, gone=(2,)).heights(np.array([1, 2])).tolist() == [pytest.approx(1), 0]
+
+
+def test_candidates_are_those_of_the_words_and_then_those_of_the_meaning() -> None:
+    evidence = asked(lexical(*PAGES), "create a page", near(0.1, 0.2, 0.3, 0.9))
+    assert evidence.numbers.tolist()[0] == 0
+    assert sorted(evidence.numbers.tolist()) == [0, 1, 2, 3]
+    assert evidence.lexical[0] == 1
+    assert evidence.lexical[evidence.numbers.tolist().index(3)] == 0
+    assert evidence.dense.argmax() == evidence.numbers.tolist().index(3)
+
+
+def test_a_request_whose_words_all_stand_in_one_tool_is_covered() -> None:
+    index = lexical(*PAGES)
+    assert signs(asked(index, "create page"))["coverage"] == 1
+    assert 0 < signs(asked(index, "create zzzz"))["coverage"] < 1
+    assert signs(asked(index, "zzzz qqqq"))["coverage"] == 0
+
+
+def test_words_the_catalogue_does_not_have_are_unknown() -> None:
+    index = lexical(*PAGES)
+    assert signs(asked(index, "create page"))["known"] == 1
+    assert signs(asked(index, "zzzz qqqq"))["known"] == 0
+
+
+def test_arms_that_name_the_same_tools_agree() -> None:
+    index = lexical(*PAGES)
+    agreed = signs(asked(index, "create page", near(0.9, 0.5, 0.4, 0.1)))
+    apart = signs(asked(index, "create page", near(0.1, 0.5, 0.4, 0.9)))
+    assert (agreed["same_first"], apart["same_first"]) == (1, 0)
+    assert agreed["first_gap"] == 0 < apart["first_gap"]
+    assert agreed["lexical_of_nearest"] == 1 > apart["lexical_of_nearest"]
+    assert agreed["agreement"] == pytest.approx(3 / 5)
+
+
+def test_margins_are_counted_in_each_arms_own_measure() -> None:
+    index = lexical("apple pie", "banana split")
+    assert signs(asked(index, "apple", near(0.4, 0.2)))["lexical_margin"] == 1  # nobody else has the word
+    assert signs(asked(index, "apple", near(0.4, 0.2)))["dense_margin"] == pytest.approx(2)
+
+
+def test_other_scripts_are_noticed() -> None:
+    index = lexical(*PAGES)
+    assert signs(asked(index, "создать страницу"))["foreign"] == 1
+    assert signs(asked(index, "создать page"))["foreign"] == 0.5
+
+
+def test_the_lexical_signs_do_not_know_the_dense_arm() -> None:
+    index = lexical(*PAGES)
+    alone = asked(index, "create page").features[list(LEXICAL_FEATURES)]
+    beside = asked(index, "create page", near(0.1, 0.9, 0.2, 0.3)).features[list(LEXICAL_FEATURES)]
+    np.testing.assert_array_equal(alone, beside)
+
+
+@given(
+    st.lists(st.floats(-1, 1, width=32), min_size=4, max_size=4),
+    st.sets(st.integers(0, 3)),
+    st.text(max_size=40) | st.sampled_from(["create page", "delete", "photos song"]),
+)
+def test_signs_are_numbers_whatever_was_asked(scores: list[float], gone: set[int], text: str) -> None:
+    evidence = asked(lexical(*PAGES), text, near(*scores, gone=tuple(gone)))
+    assert evidence.features.shape == (len(FEATURES),)
+    assert np.isfinite(evidence.features).all()
+    assert np.isfinite(evidence.dense).all()
+    assert len(set(evidence.numbers.tolist())) == len(evidence.numbers) == len(evidence.lexical) == len(evidence.dense)

@@ -1,0 +1,23 @@
+"""How to search, by the size of the catalogue."""
+
+import pytest
+
+from toolcrib.search.strategy import STRATEGIES, Strategy, strategy_for
+
+
+@pytest.mark.parametrize(("tools", "expected"), [(0, 0), (1, 0), (100, 0), (101, 1), (500, 1), (501, 2), (100_000, 2)])
+def test_each_size_has_its_strategy(tools: int, expected: int) -> None:
+    assert strategy_for(tools) is STRATEGIES[expected]
+
+
+def test_larger_catalogues_believe_the_words_less_easily() -> None:
+    thresholds = [strategy.lexical_above for strategy in STRATEGIES]
+    assert thresholds == sorted(thresholds)
+    for strategy in STRATEGIES:
+        assert 0 < strategy.blended_above < strategy.lexical_above < 1
+        assert 0 < strategy.answer_above < 1
+
+
+def test_above_the_largest_size_the_last_strategy_holds() -> None:
+    small = Strategy(up_to=10, lexical_above=0.5, blended_above=0.3, answer_above=0.4)
+    assert strategy_for(11, [small]) is small

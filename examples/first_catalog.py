@@ -1,4 +1,4 @@
-from toolcrib import Catalog
+from toolcrib import Catalog, ToolIndex
 
 catalog = Catalog()
 
@@ -13,3 +13,8 @@ def get_forecast(city: str, days: int = 3) -> str:
 def send_mail(to: str, subject: str, body: str = "") -> str:
     """Send an e-mail."""
     return f"Sent {subject!r} to {to}."
+
+
+index = ToolIndex(catalog)  # follows the catalog: a tool added later is found by the next search
+assert index.search("wyślij wiadomość do szefa").names[0] == "send_mail"  # Polish: send a message to the boss
+assert index.search("how are you?").hits == ()  # nothing fits, so nothing is handed over

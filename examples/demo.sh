@@ -8,7 +8,7 @@ show() {
     printf '\n$ toolcrib'
     printf ' %s' "$@"
     printf '\n'
-    "$TOOLCRIB" "$@"
+    "$TOOLCRIB" "$@" || [ $? -eq 2 ] # 2: the answer is no, which is an answer
 }
 
 show --version
@@ -17,5 +17,7 @@ show tools show book_meeting --from "$office"
 show search 'where can we meet on Friday?' --from "$office"
 show search 'Ich habe mein Passwort vergessen' --from "$office"
 show search 'ile dni urlopu mi zostało' --from "$office"
+show search 'how are you?' --from "$office"
+show explain 'Ich habe mein Passwort vergessen' reset_password --from "$office"
 show check --from "$office"
 show bench --from "$office" --queries "$office/queries.jsonl"

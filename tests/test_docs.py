@@ -35,10 +35,19 @@ def test_every_snippet_runs(snippet: Path, tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
-    links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
-    files = [link for link in links if not re.match(r"[a-z]+:", link)]
-    assert [link for link in files if not (page.parent / link).exists()] == []
+def test_every_link_leads_to_a_file_and_its_heading(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", page.read_text("utf-8"))
+    inside = [
+        (page.parent / file if file else page, anchor) for file, anchor in links if not re.match(r"[a-z]+:", file)
+    ]
+    assert [name(file) for file, _ in inside if not file.exists()] == []
+    assert [anchor for file, anchor in inside if anchor and anchor not in anchors(file)] == []
+
+
+def anchors(page: Path) -> set[str]:
+    """What the headings of a page can be linked by."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
 
 def test_no_file_of_ours_names_the_machine_it_was_made_on() -> None:

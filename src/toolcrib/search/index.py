@@ -97,7 +97,7 @@ class ToolIndex:
 
     def __len__(self) -> int:
         with self._lock:
-            self._catch_up()
+            self._follow()
             return len(self._holdings)
 
     def search(self, query: str, *, limit: int = 5, where: Where | None = None) -> SearchResult:
@@ -168,7 +168,7 @@ class ToolIndex:
     def learn(self, query: str, name: str) -> None:
         """Remember that a request led to a tool that was really used."""
         with self._lock:
-            self._catch_up()
+            self._follow()
             number = self._number(name)
             if self._usage.learn(query, name):
                 self._holdings.move(number)
@@ -176,7 +176,7 @@ class ToolIndex:
     def forget(self, name: str | None = None) -> None:
         """Forget what was learned about one tool, or everything."""
         with self._lock:
-            self._catch_up()
+            self._follow()
             moved = [tool for tool in self._usage if name in (None, tool)]
             self._usage.forget(name)
             for tool in moved:
@@ -203,6 +203,7 @@ class ToolIndex:
         """What the arms say. The lock is held until the answer is made: numbers mean tools only that long."""
         said = asked.said
         if asked.changes != self._changes:
+            self._holdings.settle_words()
             said = self._inquiry.words(said.texts, self._allowed(asked.where), asked.strategy)
         if asked.vectors is None or self._holdings.dense is None:
             return self._inquiry.by_words(said)
@@ -269,12 +270,16 @@ class ToolIndex:
         logger.warning("Search falls back to words alone: %s", error)
         return f"Searched by words alone: {error}"
 
-    def _catch_up(self) -> tuple[str, ...]:
-        """Take in what the catalogue announced; gives warnings when the dense arm could not."""
+    def _follow(self) -> None:
+        """Take in what the catalogue announced, without a word to the embedder."""
         while self._steps:
             step = self._steps.popleft()
             self._holdings.apply(step.removed, step.added)
             self._changes += 1
+
+    def _catch_up(self) -> tuple[str, ...]:
+        """Make both arms current; gives warnings when the dense arm could not be."""
+        self._follow()
         self._holdings.settle_words()
         if not self._holdings.unsettled or self._embedder is None:
             return ()

@@ -49,11 +49,6 @@ class Holdings:
         return self._tools[number]
 
     @property
-    def unread(self) -> int:
-        """How many tools still lack their vectors."""
-        return len(self._unread)
-
-    @property
     def unsettled(self) -> bool:
         """Whether the dense arm is behind."""
         return bool(self._unread or self._unmoved)

@@ -20,6 +20,7 @@ from benchmarks.peers import Arm
 from toolcrib.search.evaluate import LabelledQuery, Outcome, Scores, percentile
 
 ARMS: Mapping[str, Callable[[], Arm]] = {**ours.ARMS, **peers.PEERS}
+KNOWN_ARMS: Mapping[str, Callable[[], Arm]] = {**ARMS, **ours.ON_REQUEST}
 RESULTS = Path(__file__).parent / "results"
 WARM_UP = 5
 
@@ -103,11 +104,11 @@ def available(names: Iterable[str]) -> dict[str, Callable[[], Arm]]:
     found: dict[str, Callable[[], Arm]] = {}
     for name in names:
         try:
-            ARMS[name]()
+            KNOWN_ARMS[name]()
         except ImportError as error:
             say(f"{name} is left out: {error}")
         else:
-            found[name] = ARMS[name]
+            found[name] = KNOWN_ARMS[name]
     return found
 
 
@@ -115,7 +116,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     listed = lambda known: lambda text: checked(text.split(","), known)  # noqa: E731
     parser.add_argument("--sets", type=listed(data.OPEN_SETS), default=list(data.OPEN_SETS), help="comma-separated")
-    parser.add_argument("--arms", type=listed(ARMS), default=list(ARMS), help=f"of: {', '.join(ARMS)}")
+    parser.add_argument("--arms", type=listed(KNOWN_ARMS), default=list(ARMS), help=f"of: {', '.join(KNOWN_ARMS)}")
     parser.add_argument("--limit", type=int, default=data.MAX_QUERIES, help="queries a set")
     parser.add_argument("--out", type=Path, default=RESULTS / "retrieval", help="path of the page, without suffix")
     parser.add_argument("--trec", type=Path, help="folder for run and qrels files in TREC form")

@@ -10,6 +10,7 @@ for. Small talk is from `training/data`. No `test` query and nothing of `benchma
 import argparse
 import json
 import random
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,8 +33,9 @@ from training.material import DATA, REQUEST_SETS_ENGLISH
 
 PER_SET = 1_500
 TALK_PER_SET = 250
-STRANGERS_PER_SET = 60  # requests meant for quite another catalogue
+STRANGERS = 60  # requests meant for quite another catalogue
 SMALL = (25, 45, 100)  # sizes of the catalogues cut out of the sets
+CUT_OUTS = 6  # of each size
 CANDIDATES = 100
 MEMBERS = 4  # networks fitted from different seeds and averaged: one alone learns the accidents of its start
 
@@ -53,12 +55,13 @@ class Arms:
     """Both arms over one catalogue."""
 
     def __init__(self, tools, embedder: BuiltinEmbedder) -> None:
+        self.tools = tools
         self._embedder = embedder
         self._lexical = LexicalIndex()
         self._lexical.add(list(enumerate(tools)))
         self._lexical.commit()
         self._dense = DenseIndex(embedder.dimensions)
-        self._dense.add([embedder.embed_documents(passages(tool)) for tool in tools])
+        self._dense.put(range(len(tools)), [embedder.embed_documents(passages(tool)) for tool in tools])
 
     def case(self, group: str, text: str, relevant: frozenset[int]) -> Case:
         whole, query = self._ask(text)
@@ -73,7 +76,8 @@ class Arms:
 def collect(unseen: Path) -> list[Case]:
     """The cases to fit on: whole catalogues, and small ones cut out of them."""
     ships, stranger = BuiltinEmbedder(), BuiltinEmbedder(unseen)
-    talk = [json.loads(line)["text"] for line in (DATA / "small_talk.jsonl").read_text(encoding="utf-8").splitlines()]
+    # The table has learned from `small_talk.jsonl`, and would look better on it than on what people will say.
+    talk = [*read_texts("small_talk_west.jsonl"), *read_texts("small_talk_east.jsonl")]
     sets = {name: load(name, split="train", limit=None) for name in (*REQUEST_SETS_ENGLISH, *MULTILINGUAL)}
     cases: list[Case] = []
     for name, chosen in sets.items():
@@ -83,10 +87,11 @@ def collect(unseen: Path) -> list[Case]:
                 continue
             queries = [query for query in chosen.queries if is_dev(query.text) == (kind == "dev")]
             random.Random(name).shuffle(queries)
-            for size in (None, *SMALL):
-                part = chosen.tools if size is None else _cut_out(chosen.tools, queries, size)
-                group = f"{name} {kind} {len(part)}"
-                cases += _cases(group, Arms(part, embedder), part, queries, talk, strangers if size else [])
+            cases += _cases(f"{name} {kind} all", Arms(chosen.tools, embedder), queries, talk, [])
+            for size in SMALL:
+                group = f"{name} {kind} {size}"
+                for part in _cut_out(chosen.tools, queries, size, embedder):
+                    cases += _cases(group, Arms(part, embedder), queries, talk, strangers)
                 print(group, len(cases), flush=True)
     return cases
 
@@ -103,22 +108,33 @@ def _differ(one: str, other: str) -> bool:
     return one in about and other in about and about[one] != about[other]
 
 
-def _cut_out(tools, queries, size: int):
-    """A catalogue of `size` tools, half of them asked for by the first queries."""
-    asked = list(dict.fromkeys(name for query in queries[:400] for name in sorted(query.relevant)))[: size // 2]
-    others = [tool for tool in tools if tool.name not in asked]
-    return [tool for tool in tools if tool.name in asked] + random.Random(size).sample(others, size - len(asked))
-
-
-def _cases(group: str, arms: Arms, tools, queries, talk: list[str], strangers: list[str]) -> list[Case]:
+def _cut_out(tools, queries, size: int, embedder: BuiltinEmbedder) -> list:
+    """A few catalogues of `size` tools that are much alike, as the tools of one program are, around tools asked for."""
+    wholes = embedder.embed_documents([passages(tool)[0] for tool in tools])
     number = {tool.name: index for index, tool in enumerate(tools)}
+    asked = list(dict.fromkeys(name for query in queries for name in sorted(query.relevant)))
+    seeds = [number[name] for name in asked[:: max(1, len(asked) // CUT_OUTS)][:CUT_OUTS]]
+    wanted = np.isin(np.arange(len(tools)), [number[name] for name in asked])
+    # Nearness decides, but tools somebody asks for come first, or large sets would give catalogues nobody asks.
+    nearest = [np.argsort(-(wholes @ wholes[seed] + 0.15 * wanted))[:size] for seed in seeds]
+    return [[tools[index] for index in sorted(chosen.tolist())] for chosen in nearest]
+
+
+def _cases(group: str, arms: Arms, queries, talk: list[str], strangers: list[str]) -> list[Case]:
+    number = {tool.name: index for index, tool in enumerate(arms.tools)}
     served = [query for query in queries if all(name in number for name in query.relevant)]
     dice = random.Random(group)
-    nobody = [*dice.sample(talk, TALK_PER_SET), *dice.sample(strangers, min(len(strangers), STRANGERS_PER_SET))]
+    share = 1 if group.endswith("all") else CUT_OUTS
+    nobody = dice.sample(talk, TALK_PER_SET // share) + dice.sample(strangers, min(len(strangers), STRANGERS // share))
     return [
-        *(arms.case(group, q.text, frozenset(number[name] for name in q.relevant)) for q in served[:PER_SET]),
+        *(arms.case(group, q.text, frozenset(number[name] for name in q.relevant)) for q in served[: PER_SET // share]),
         *(arms.case(group, text, frozenset()) for text in nobody),
     ]
+
+
+def read_texts(name: str) -> list[str]:
+    """The texts of one file of `training/data`."""
+    return [json.loads(line)["text"] for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
 
 
 def network(features: torch.Tensor, loss, outputs: int, *, hidden: int, decay: float, steps: int = 1_500) -> dict:
@@ -156,10 +172,15 @@ def _short(value):
 
 
 def _balance(groups: list[str]) -> torch.Tensor:
-    """Each group counts the same, however many cases it has."""
-    counts = {group: groups.count(group) for group in set(groups)}
-    weights = torch.tensor([1 / counts[group] for group in groups])
+    """Each group counts by what it is, however many cases it has."""
+    counts = Counter(groups)
+    weights = torch.tensor([importance(group) / counts[group] for group in groups])
     return weights / weights.sum()
+
+
+def importance(group: str) -> float:
+    """Most catalogues in the world are like those nobody trained for, and whole ones were chosen by no rule of ours."""
+    return (2.0 if " unseen " in group else 1.0) * (3.0 if " all" in group else 1.0)
 
 
 def fit_trust(cases: list[Case]) -> dict:
@@ -193,10 +214,11 @@ def fit_probability(rows: np.ndarray, right: np.ndarray, weight: torch.Tensor, h
     return network(torch.tensor(rows, dtype=torch.float32), loss, 1, hidden=hidden, decay=2e-4)
 
 
-def fit_small_talk(cases: list[Case]) -> np.ndarray:
+def fit_small_talk(embedder: BuiltinEmbedder, requests: list[Case]) -> np.ndarray:
     """A direction of the embedding space that small talk lies in, and requests do not."""
-    vectors = torch.tensor(np.stack([case.query for case in cases]))
-    target = torch.tensor([float(not case.relevant) for case in cases])
+    chatter = embedder.embed_queries(read_texts("small_talk.jsonl"))
+    vectors = torch.tensor(np.concatenate([chatter, np.stack([case.query for case in requests])]))
+    target = torch.tensor([1.0] * len(chatter) + [0.0] * len(requests))
     weight = torch.where(target > 0, 0.5 / target.sum(), 0.5 / (1 - target).sum())
     line = torch.nn.Linear(vectors.shape[1], 1)
     optimizer = torch.optim.Adam(line.parameters(), lr=0.05)
@@ -216,7 +238,9 @@ def main() -> None:
     arguments = parser.parse_args()
     cases = collect(arguments.unseen)
     weights: dict[str, dict] = {"trust": fit_trust(cases)}
-    talk_line = fit_small_talk([case for case in cases if " dev " in case.group])
+    talk_line = fit_small_talk(
+        BuiltinEmbedder(), [case for case in cases if " dev all" in case.group and case.relevant]
+    )
     weights["small_talk"] = {"line": _short(talk_line.tolist())}
     arguments.out.write_text(json.dumps(weights), encoding="utf-8")
     fitted.cache_clear()

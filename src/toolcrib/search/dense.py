@@ -10,8 +10,8 @@ from toolcrib.search.embedder import Vectors
 # A tool counts half as a whole and half by its nearest passage: the nearest alone favours tools with many passages.
 WHOLE = 0.5
 # Above this, the whole texts choose whose passages are read: a search may not walk through all the memory there is.
-EXACT_UP_TO = 3_000
-SHORTLIST = 1_000
+EXACT_UP_TO = 2_000
+SHORTLIST = 400
 MIN_WASTE = 256  # rows; less is not worth moving the others for
 GONE = -2.0  # the score of a number without a tool: farther than any tool can be
 

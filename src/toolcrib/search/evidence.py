@@ -32,6 +32,8 @@ FEATURES = (
     "length",  # words of the request
     "foreign",  # how much of it is not written in plain Latin letters
     "size",  # tools in the catalogue
+    "matched",  # how many words of the request the best lexical tool contains
+    "spelled",  # and how many of those as they were written, not guessed
     "ties",  # tools nearly as good as the best lexical one
     "lexical_of_nearest",  # what the lexical arm thinks of the nearest tool
     "dense_of_first",  # how high the best lexical tool stands in the dense arm
@@ -77,13 +79,10 @@ class Nearness:
         count = min(DEPTH, len(present))
         best = np.argpartition(scores, -count)[-count:]
         ordered = best[np.lexsort((best, -scores[best]))]
-        spread = float(present.std())
-        return cls(
-            scores=scores,
-            nearest=tuple(ordered.tolist()),
-            mean=float(present.mean()),
-            spread=spread if spread > MIN_SPREAD else MIN_SPREAD,
-        )
+        mean = float(present.mean())
+        # The same as `std`, without its second walk through all the scores.
+        spread = max(0.0, float(present @ present) / len(present) - mean * mean) ** 0.5
+        return cls(scores=scores, nearest=tuple(ordered.tolist()), mean=mean, spread=max(spread, MIN_SPREAD))
 
     @property
     def top(self) -> float:
@@ -109,7 +108,10 @@ def gather(match: LexicalMatch, lexical_index: LexicalIndex, nearness: Nearness)
     lexical[: len(match.scores)] = match.scores
     if match.scores:
         lexical /= match.scores[0]
-    coverage = max((lexical_index.coverage(number, match.asked) for number in match.numbers[:3]), default=0.0)
+    best = [lexical_index.matched(number, match.asked) for number in match.numbers[:3]]
+    matched = best[0] if best else []
+    whole = sum(word.rarity for word in match.asked) or 1.0
+    coverage = max((sum(word.rarity for word in words) for words in best), default=0.0) / whole
     both = len(set(match.numbers[:5]) & set(nearness.nearest[:5])) / 5
     same = float(bool(match.numbers) and match.numbers[:1] == nearness.nearest[:1])
     asked = match.asked
@@ -128,6 +130,8 @@ def gather(match: LexicalMatch, lexical_index: LexicalIndex, nearness: Nearness)
         log1p(len(asked)) / 3,
         sum(not word.word.isascii() for word in asked) / max(1, len(asked)),
         log1p(len(lexical_index)) / 10,
+        min(len(matched), 4) / 4,
+        sum(not word.guessed for word in matched) / max(1, len(matched)),
         float((lexical > NEARLY).sum()) / 10,
         float(lexical[int(dense.argmax())]) if len(numbers) else 0.0,
         first / 4,

@@ -110,7 +110,7 @@ def explanation(
         dense_rank=int((near > near[number]).sum()) + 1 if seen else None,
         cosine=float(near[number]) if seen else None,
         nearest=nearest,
-        lexical_sure=findings.words.sure,
+        lexical_sure=findings.lexical_sure,
         serves=findings.serves,
         lexical_above=strategy.lexical_above,
         blended_above=strategy.blended_above,

@@ -17,6 +17,7 @@ from toolcrib.search.network import WEIGHTS, Network
 
 # What the request as a whole counts against its parts together. With less, single errands told in two sentences suffer.
 WHOLE_REQUEST = 0.65
+DEEPEST = 200  # no answer is longer
 
 
 def basis(evidence: Evidence) -> Floats:
@@ -57,14 +58,21 @@ class Fusion:
 
     def ranking(self, whole: Evidence, parts: Sequence[Evidence]) -> list[tuple[int, float]]:
         """Tool numbers with their shares, best first. Each part of a request names a tool of its own."""
-        shares = dict(zip(whole.numbers.tolist(), self.shares(whole).tolist(), strict=True))
+        numbers, shares = whole.numbers, self.shares(whole)
         if parts:
-            shares = {number: share * WHOLE_REQUEST for number, share in shares.items()}
-            for part in parts:
-                for number, share in zip(part.numbers.tolist(), self.shares(part).tolist(), strict=True):
-                    shares[number] = shares.get(number, 0.0) + share * (1 - WHOLE_REQUEST) / len(parts)
-        # Ties go to the tool that came first, so that an order never depends on chance.
-        return sorted(shares.items(), key=lambda item: (-item[1], item[0]))
+            divided = [self.shares(part) for part in parts]
+            # The surer side counts more: one errand told in two sentences is clearest as a whole.
+            sure = WHOLE_REQUEST * shares.max(initial=0.0)
+            unsure = (1 - WHOLE_REQUEST) * sum(part.max(initial=0.0) for part in divided) / len(parts)
+            weight = sure / (sure + unsure) if sure + unsure else 1.0
+            pooled = np.concatenate([shares * weight, *(part * (1 - weight) / len(parts) for part in divided)])
+            numbers, place = np.unique(
+                np.concatenate([numbers, *(part.numbers for part in parts)]), return_inverse=True
+            )
+            shares = np.bincount(place, weights=pooled, minlength=len(numbers))
+        # Ties go to the smaller number, so that an order never depends on chance.
+        best = np.lexsort((numbers, -shares))[:DEEPEST]
+        return list(zip(numbers[best].tolist(), shares[best].tolist(), strict=True))
 
     @cached_property
     def _trust(self) -> Network:

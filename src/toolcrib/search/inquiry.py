@@ -20,6 +20,7 @@ from toolcrib.search.lexical import LexicalMatch
 from toolcrib.search.result import Path
 from toolcrib.search.strategy import Strategy
 
+UNDERSTOOD = 0.5  # how much of a request the best tool must contain for words to be enough
 WORDS_SERVE = 0.15  # how sure the lexical arm must be to answer when it is alone
 SILENT = Nearness(scores=np.zeros(0, dtype=np.float32), nearest=(), mean=0.0, spread=1.0)
 
@@ -31,8 +32,8 @@ class Words:
     texts: tuple[str, ...]  # the request, then its parts
     matches: tuple[LexicalMatch, ...]
     allowed: NDArray[np.bool_] | None  # by number; None when every tool may be found
-    sure: float
-    enough: bool  # no need to ask for the meaning
+    sure: float | None = None  # that the first tool is right; not yet asked when it cannot be enough
+    enough: bool = False  # no need to ask for the meaning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,7 @@ class Findings:
     nearness: Nearness
     vector: Vectors | None
     ranking: Ranking
+    lexical_sure: float
     confidence: float
     serves: float
     path: Path
@@ -61,31 +63,32 @@ class Inquiry:
         """Ask the lexical arm."""
         hidden = 0 if allowed is None else int(len(allowed) - allowed.sum())
         matches = tuple(_visible(self._holdings.lexical.search(text, DEPTH + hidden), allowed) for text in texts)
-        sure = 0.0
-        if matches[0].numbers:
-            sure = self._judge.lexical_is_right(gather(matches[0], self._holdings.lexical, SILENT))
-        return Words(
-            texts=tuple(texts),
-            matches=matches,
-            allowed=allowed,
-            sure=sure,
-            enough=sure > strategy.lexical_above and len(texts) == 1,
-        )
+        words = Words(texts=tuple(texts), matches=matches, allowed=allowed)
+        # Several errands need both arms, and one rare word can make the lexical arm sure of the wrong tool.
+        if len(texts) > 1 or matches[0].known_share < UNDERSTOOD:
+            return words
+        evidence = gather(matches[0], self._holdings.lexical, SILENT)
+        understood = evidence.features[0] > UNDERSTOOD
+        sure = self._judge.lexical_is_right(evidence)
+        return replace(words, sure=sure, enough=bool(understood) and sure > strategy.lexical_above)
 
     def by_words(self, words: Words) -> Findings:
         """What the lexical arm says alone."""
-        best = words.matches[0].scores[:1]
+        match = words.matches[0]
+        sure = words.sure
+        if sure is None:
+            sure = self._judge.lexical_is_right(gather(match, self._holdings.lexical, SILENT)) if match.numbers else 0.0
         ranking = [
-            (number, words.sure * score / best[0])
-            for number, score in zip(words.matches[0].numbers, words.matches[0].scores, strict=True)
+            (number, sure * score / match.scores[0]) for number, score in zip(match.numbers, match.scores, strict=True)
         ]
         return Findings(
             words=words,
             nearness=SILENT,
             vector=None,
             ranking=ranking,
-            confidence=words.sure,
-            serves=1.0 if words.sure > WORDS_SERVE else 0.0,
+            lexical_sure=sure,
+            confidence=sure,
+            serves=1.0 if sure > WORDS_SERVE else 0.0,
             path="lexical",
         )
 
@@ -105,12 +108,14 @@ class Inquiry:
         ranking = self._fusion.ranking(evidence[0], evidence[1:])
         small_talk = self._judge.small_talk(vectors[0]) if self._hears_small_talk else 0.0
         signs = outlook(evidence[0], ranking, len(evidence) - 1, small_talk)
-        heard = strategy is not None and words.sure > strategy.blended_above
+        sure = self._judge.lexical_is_right(evidence[0]) if words.matches[0].numbers else 0.0
+        heard = strategy is not None and sure > strategy.blended_above
         return Findings(
             words=words,
             nearness=seen[0],
             vector=vectors[0],
             ranking=ranking,
+            lexical_sure=sure,
             confidence=self._judge.first_is_right(signs),
             serves=self._judge.some_tool_serves(signs),
             path="blended" if heard else "dense",

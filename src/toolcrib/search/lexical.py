@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import log
+from sys import intern
 from typing import cast
 
 from tantivy import (
@@ -30,6 +31,7 @@ from toolcrib.tools.tool import Tool
 WEIGHTS = {"name": 2, "phrases": 1, "description": 1, "category": 1, "parameters": 1}
 GUESS = 0.6  # a word that was only guessed (another ending, a typo) counts that much
 HEAP_BYTES = 32_000_000
+RECENT = 512  # tools whose terms are kept at hand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,40 +74,37 @@ class LexicalIndex:
         self._writer = self._index.writer(heap_size=HEAP_BYTES, num_threads=1)
         self._searcher = self._index.searcher()
         self._vocabulary = Vocabulary()
-        self._held: dict[int, tuple[str, ...]] = {}  # the terms of each tool
-        self._words: dict[int, tuple[str, ...]] = {}
+        self._words: dict[int, tuple[str, ...]] = {}  # of each tool, each word once
+        self._recent: dict[int, frozenset[str]] = {}  # the terms of tools that were looked at lately
         self._frequency: dict[str, int] = {}  # in how many tools a term stands
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._words)
 
     def add(self, tools: Sequence[tuple[int, Tool]]) -> None:
         """Hold more tools; seen by searches after `commit`."""
-        fresh: list[tuple[str, ...]] = []
         for number, tool in tools:
             parts = [words(text) for text in part_texts(tool).values()]
-            spelled = tuple(dict.fromkeys(chain.from_iterable(parts)))
-            fresh.append(spelled)
-            self._words[number] = spelled
-            held = tuple(dict.fromkeys(term for word in spelled for term in word_terms(word)))
-            self._held[number] = held
-            for term in held:
+            # Interned: a catalogue says the same few thousand words over and over.
+            self._words[number] = tuple(dict.fromkeys(intern(word) for part in parts for word in part))
+            for term in self._terms(number):
                 self._frequency[term] = self._frequency.get(term, 0) + 1
             counted = (word for part, weight in zip(parts, WEIGHTS.values(), strict=True) for word in part * weight)
             document = Document()
             document.add_integer("number", number)
             document.add_text("text", " ".join(term for word in counted for term in word_terms(word)))
             self._writer.add_document(document)
-        self._vocabulary.add_all(fresh)
+        self._vocabulary.add_all(self._words[number] for number, _ in tools)
 
     def remove(self, number: int) -> None:
         """Forget a tool; searches stop seeing it after `commit`."""
         self._writer.delete_documents_by_term("number", number)
-        self._vocabulary.remove(self._words.pop(number))
-        for term in self._held.pop(number):
+        for term in self._terms(number):
             self._frequency[term] -= 1
             if not self._frequency[term]:
                 del self._frequency[term]
+        self._vocabulary.remove(self._words.pop(number))
+        self._recent.pop(number, None)
 
     def commit(self) -> None:
         """Show what was added and removed to the searches that follow."""
@@ -134,13 +133,20 @@ class LexicalIndex:
 
     def matched(self, number: int, asked: Iterable[AskedWord]) -> list[AskedWord]:
         """The words of a request that a tool's texts contain."""
-        held = self._held[number]
-        return [word for word in asked if word.known and any(term in held for term in word.terms)]
+        held = self._recent.get(number)
+        if held is None:
+            if len(self._recent) >= RECENT:
+                self._recent.clear()
+            held = self._recent[number] = self._terms(number)
+        return [word for word in asked if word.known and not held.isdisjoint(word.terms)]
 
     def coverage(self, number: int, asked: Sequence[AskedWord]) -> float:
         """How much of a request, by rarity, a tool's texts contain: 0..1."""
         whole = sum(word.rarity for word in asked)
         return sum(word.rarity for word in self.matched(number, asked)) / whole if whole else 0.0
+
+    def _terms(self, number: int) -> frozenset[str]:
+        return frozenset(term for word in self._words[number] for term in word_terms(word))
 
     def _asked(self, word: str) -> AskedWord:
         own = tuple(term for term in word_terms(word) if term in self._frequency)
@@ -157,7 +163,7 @@ class LexicalIndex:
 
     def _rarity(self, found: Sequence[str]) -> float:
         frequency = max((self._frequency[term] for term in found), default=0)
-        return log(1 + (len(self._held) - frequency + 0.5) / (frequency + 0.5))
+        return log(1 + (len(self._words) - frequency + 0.5) / (frequency + 0.5))
 
     def _queries(self, asked: AskedWord) -> Iterable[tuple[Occur, Query]]:
         strength = GUESS / len(asked.terms) ** 0.5 if asked.guessed else 1.0

@@ -4,12 +4,12 @@ from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from toolcrib.search.slips import Slips
+
 MIN_PREFIX = 4  # shorter beginnings are shared by words that have nothing to do with each other
-MIN_TYPO, MAX_TYPO = 5, 16
 MIN_PART = 4
 MAX_ENDING = 3
 MAX_GUESSES = 12
-LATIN = "abcdefghijklmnopqrstuvwxyz"
 
 
 class Vocabulary:
@@ -18,7 +18,7 @@ class Vocabulary:
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
         self._ordered: list[str] = []
-        self._letters: set[str] = set()  # every letter ever seen; one too many does no harm
+        self._slips = Slips()
 
     def __contains__(self, word: object) -> bool:
         return word in self._counts
@@ -33,8 +33,7 @@ class Vocabulary:
             for word in tool_words:
                 if word not in self._counts:
                     fresh.append(word)
-                    if not word.isascii():
-                        self._letters.update(word)
+                    self._slips.add(word)
                 self._counts[word] += 1
         if len(fresh) > 64:
             self._ordered = sorted(self._counts)
@@ -52,7 +51,7 @@ class Vocabulary:
 
     def guesses(self, word: str) -> list[str]:
         """Known words that an unknown one may stand for, the most likely kind of guess only."""
-        found = self._inflections(word) or self._typos(word) or self._parts(word)
+        found = self._inflections(word) or self._misspelled(word) or self._parts(word)
         return sorted(set(found), key=lambda known: (-self._counts[known], known))[:MAX_GUESSES]
 
     def _inflections(self, word: str) -> list[str]:
@@ -70,13 +69,8 @@ class Vocabulary:
                 return found
         return []
 
-    def _typos(self, word: str) -> list[str]:
-        """Words one slip away, the first letter being right: people rarely miss that one."""
-        if not MIN_TYPO <= len(word) <= MAX_TYPO or not word.isalpha():
-            return []
-        head, tail = word[0], word[1:]
-        letters = LATIN if word.isascii() else self._foreign_letters(word)
-        return [head + variant for variant in _one_edit(tail, letters) if head + variant in self._counts]
+    def _misspelled(self, word: str) -> list[str]:
+        return [known for known in self._slips.near(word) if known in self._counts]
 
     def _parts(self, word: str) -> list[str]:
         """Known words that a compound begins or ends with: `Bild` and `suche` in `Bildersuche`."""
@@ -90,20 +84,3 @@ class Vocabulary:
         while position < len(self._ordered) and self._ordered[position].startswith(stem):
             yield self._ordered[position]
             position += 1
-
-    def _foreign_letters(self, word: str) -> str:
-        """The letters near those of the word in the order of all letters: its own script, roughly."""
-        # Scripts begin and end at round numbers: `филтр` has no letter after `ф`, and still lacks a `ь`.
-        low, high = ord(min(word)) & ~0x7F, ord(max(word)) | 0x7F
-        return "".join(letter for letter in self._letters if low <= ord(letter) <= high)
-
-
-def _one_edit(word: str, letters: str) -> set[str]:
-    """Every word one slip away: a letter lost, doubled or foreign, or two swapped."""
-    cuts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
-    return {
-        *(head + tail[1:] for head, tail in cuts if tail),
-        *(head + tail[1] + tail[0] + tail[2:] for head, tail in cuts if len(tail) > 1),
-        *(head + letter + tail[1:] for head, tail in cuts if tail for letter in letters),
-        *(head + letter + tail for head, tail in cuts for letter in letters),
-    }

@@ -108,9 +108,11 @@ def test_an_explanation_agrees_with_the_search() -> None:
             for place, hit in enumerate(found.hits, start=1):
                 seen = index.explain(query, hit.name)
                 assert (seen.path, seen.reason, seen.warnings) == (found.path, found.reason, found.warnings)
+                assert seen.confidence == found.confidence
                 if not hit.why.startswith("often used with"):
                     assert seen.rank is not None
                     assert seen.rank <= place
+                    assert seen.share == hit.score
             assert index.explain(query, "get_weather").path == found.path
 
 

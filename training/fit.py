@@ -33,8 +33,8 @@ from training.material import DATA, REQUEST_SETS_ENGLISH
 
 PER_SET = 1_500
 TALK_PER_SET = 250
-STRANGERS = 60  # requests meant for quite another catalogue
-SMALL = (25, 45, 100)  # sizes of the catalogues cut out of the sets
+STRANGERS = 12  # requests meant for quite another catalogue; more would teach it to refuse whatever is unusual
+SMALL = (4, 12, 25, 45, 100)  # sizes of the catalogues cut out of the sets
 CUT_OUTS = 6  # of each size
 CANDIDATES = 100
 MEMBERS = 4  # networks fitted from different seeds and averaged: one alone learns the accidents of its start
@@ -171,16 +171,16 @@ def _short(value):
     return [round(v, 4) for v in value] if isinstance(value, list) else round(value, 4)
 
 
-def _balance(groups: list[str]) -> torch.Tensor:
+def _balance(groups: list[str], *, small: float, unseen: float) -> torch.Tensor:
     """Each group counts by what it is, however many cases it has."""
     counts = Counter(groups)
-    weights = torch.tensor([importance(group) / counts[group] for group in groups])
+    weights = torch.tensor(
+        [
+            (unseen if " unseen " in group else 1.0) * (1.0 if " all" in group else small) / counts[group]
+            for group in groups
+        ]
+    )
     return weights / weights.sum()
-
-
-def importance(group: str) -> float:
-    """Most catalogues in the world are like those nobody trained for, and whole ones were chosen by no rule of ours."""
-    return (2.0 if " unseen " in group else 1.0) * (3.0 if " all" in group else 1.0)
 
 
 def fit_trust(cases: list[Case]) -> dict:
@@ -194,7 +194,7 @@ def fit_trust(cases: list[Case]) -> dict:
         ways[row, :, :count] = torch.tensor(basis(case.evidence))
         right[row, :count] = torch.tensor([n in case.relevant for n in case.evidence.numbers.tolist()])
         there[row, :count] = True
-    weight, wanted = _balance([case.group for case in cases]), right.sum(1)
+    weight, wanted = _balance([case.group for case in cases], small=0.02, unseen=1.0), right.sum(1)
 
     def loss(trust: torch.Tensor) -> torch.Tensor:
         logits = torch.einsum("qk,qkn->qn", trust, ways).masked_fill(~there, -1e9)
@@ -269,11 +269,12 @@ def main() -> None:
     asked = [group for group, real in zip(groups, answerable, strict=True) if real]
     features = np.stack([case.evidence.features for case in cases])
     weights["lexical"] = fit_probability(
-        features[answerable][:, LEXICAL_FEATURES], lexical[answerable], _balance(asked)
+        features[answerable][:, LEXICAL_FEATURES], lexical[answerable], _balance(asked, small=0.3, unseen=2.0)
     )
-    weights["first"] = fit_probability(outlooks[answerable], first[answerable], _balance(asked))
+    weights["first"] = fit_probability(outlooks[answerable], first[answerable], _balance(asked, small=0.3, unseen=2.0))
     kept = found | ~answerable
-    weight = _balance([f"{g} {a}" for g, a, k in zip(groups, answerable, kept, strict=True) if k])
+    kinds = [f"{group} {real}" for group, real, keep in zip(groups, answerable, kept, strict=True) if keep]
+    weight = _balance(kinds, small=0.5, unseen=1.0)
     weights["serves"] = fit_probability(outlooks[kept], answerable[kept], weight)
     arguments.out.write_text(json.dumps(weights), encoding="utf-8")
     fitted.cache_clear()

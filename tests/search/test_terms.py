@@ -14,7 +14,7 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=200)
     [
         pytest.param("Please find me a hero image", ["find", "hero", "image"], id="fillers are left out"),
         pytest.param("image, Image, IMAGE and page", ["image", "page"], id="each word once, in order"),
-        pytest.param("What can you do for me?", ["what", "can", "you", "do", "for", "me"], id="nothing but fillers"),
+        pytest.param("What can you do for me?", [], id="nothing but fillers"),
         pytest.param("znajdź mi zdjęcie", ["znajdź", "mi", "zdjęcie"], id="another language"),
         pytest.param("请给我 the 天气", ["请给我", "天气"], id="two languages"),
         pytest.param("", [], id="empty"),

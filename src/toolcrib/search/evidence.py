@@ -17,7 +17,8 @@ from toolcrib.search.lexical import LexicalIndex, LexicalMatch
 
 DEPTH = 50  # how many candidates each arm names
 NEARLY = 0.7  # of the best lexical score
-MIN_SPREAD = 0.02  # of a catalogue of one tool, or of copies of one
+MIN_SPREAD = 0.02  # of a catalogue of copies of one tool
+USUAL_MEAN, USUAL_SPREAD, USUAL_TOOLS = 0.13, 0.095, 30  # cosines of requests and tools, over the training sets
 FEATURES = (
     "coverage",  # how much of the request, by rarity, the best lexical tool contains
     "known",  # how much of it the catalogue has words for
@@ -79,10 +80,12 @@ class Nearness:
         count = min(DEPTH, len(present))
         best = np.argpartition(scores, -count)[-count:]
         ordered = best[np.lexsort((best, -scores[best]))]
-        mean = float(present.mean())
-        # The same as `std`, without its second walk through all the scores.
-        spread = max(0.0, float(present @ present) / len(present) - mean * mean) ** 0.5
-        return cls(scores=scores, nearest=tuple(ordered.tolist()), mean=mean, spread=max(spread, MIN_SPREAD))
+        # A few tools say little about how near tools are in general: what is usual counts as some more of them.
+        count = len(present) + USUAL_TOOLS
+        mean = (float(present.sum()) + USUAL_TOOLS * USUAL_MEAN) / count
+        squares = float(present @ present) + USUAL_TOOLS * (USUAL_MEAN**2 + USUAL_SPREAD**2)
+        spread = max(squares / count - mean * mean, MIN_SPREAD**2) ** 0.5
+        return cls(scores=scores, nearest=tuple(ordered.tolist()), mean=mean, spread=spread)
 
     @property
     def top(self) -> float:
@@ -111,7 +114,7 @@ def gather(match: LexicalMatch, lexical_index: LexicalIndex, nearness: Nearness)
     best = [lexical_index.matched(number, match.asked) for number in match.numbers[:3]]
     matched = best[0] if best else []
     whole = sum(word.rarity for word in match.asked) or 1.0
-    coverage = max((sum(word.rarity for word in words) for words in best), default=0.0) / whole
+    coverage = max((sum(word.weight for word in words) for words in best), default=0.0) / whole
     both = len(set(match.numbers[:5]) & set(nearness.nearest[:5])) / 5
     same = float(bool(match.numbers) and match.numbers[:1] == nearness.nearest[:1])
     asked = match.asked

@@ -18,7 +18,7 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from toolcrib.errors import EmbedderError, UnknownToolError
+from toolcrib.errors import UnknownToolError
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.embedder import Embedder, Vectors
 from toolcrib.search.explanation import Explanation, explanation
@@ -108,7 +108,8 @@ class ToolIndex:
         began = perf_counter()
         limit = max(0, min(limit, MAX_LIMIT))
         if not limit or not words(query):
-            return SearchResult(hits=(), confidence=0.0, path="none", took_ms=0.0, reason="Nothing was asked for.")
+            reason = "The request has no words." if limit else "No tools were wanted."
+            return SearchResult(hits=(), confidence=0.0, path="none", took_ms=0.0, reason=reason)
         asked = self._ask(query, where)
         with self._lock:
             findings = self._findings(asked)
@@ -116,7 +117,7 @@ class ToolIndex:
             hits = self._hits(findings, ranking, limit, where)
         return SearchResult(
             hits=hits,
-            confidence=1.0 if path == "exact" else findings.confidence,
+            confidence=_confidence(path, findings),
             path=path,
             took_ms=(perf_counter() - began) * 1000,
             reason=reason,
@@ -126,9 +127,13 @@ class ToolIndex:
     async def search_async(self, query: str, *, limit: int = 5, where: Where | None = None) -> SearchResult:
         """The same from an event loop, which is never held up by a slow embedder or a large catalogue."""
         waiting = sum(len(step.added) for step in tuple(self._steps))
-        if (self._embedder is not None and self._embedder.remote) or waiting > OFF_LOOP_FROM:
+        slow = (self._embedder is not None and self._embedder.remote) or waiting > OFF_LOOP_FROM
+        if slow or not self._lock.acquire(blocking=False):
             return await asyncio.to_thread(self.search, query, limit=limit, where=where)
-        return self.search(query, limit=limit, where=where)
+        try:
+            return self.search(query, limit=limit, where=where)
+        finally:
+            self._lock.release()
 
     def explain(self, query: str, name: str) -> Explanation:
         """Why a tool stands where it stands for a request."""
@@ -261,10 +266,10 @@ class ToolIndex:
             return None, (RESTING,)
         try:
             return self._embedder.embed_queries(texts), ()
-        except EmbedderError as error:
+        except Exception as error:  # foreign code, and a search by words is better than none
             return None, (self._rest(error),)
 
-    def _rest(self, error: EmbedderError) -> str:
+    def _rest(self, error: Exception) -> str:
         """Leave a failing embedder alone for a while, and say so."""
         self._resting_until = self._clock() + RETRY_SECONDS
         logger.warning("Search falls back to words alone: %s", error)
@@ -287,7 +292,7 @@ class ToolIndex:
             return (RESTING,)
         try:
             self._holdings.settle_meaning()
-        except EmbedderError as error:
+        except Exception as error:  # foreign code, as above
             return (self._rest(error),)
         return ()
 
@@ -329,3 +334,8 @@ class _Asked:
     changes: int  # how many the index had taken in when the words were looked up
     warnings: tuple[str, ...]
     vectors: Vectors | None = None
+
+
+def _confidence(path: Path, findings: Findings) -> float:
+    """How likely the first hit is right; a tool called by its name is, and no hit is not."""
+    return {"exact": 1.0, "none": 0.0}.get(path, findings.confidence)

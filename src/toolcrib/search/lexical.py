@@ -5,7 +5,7 @@ the scores was worse on every set: a word in two parts counted twice, and the sh
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import log
 from sys import intern
@@ -31,6 +31,7 @@ from toolcrib.tools.tool import Tool
 WEIGHTS = {"name": 2, "phrases": 1, "description": 1, "category": 1, "parameters": 1}
 GUESS = 0.6  # a word that was only guessed (another ending, a typo) counts that much
 HEAP_BYTES = 32_000_000
+READ = 4_096  # words of requests that are kept at hand
 RECENT = 512  # tools whose terms are kept at hand
 
 
@@ -43,6 +44,12 @@ class AskedWord:
     rarity: float  # inverse document frequency
     known: bool
     guessed: bool = False
+    queries: tuple[tuple[Occur, Query], ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def weight(self) -> float:
+        """What it is worth to have it: a guess may be wrong."""
+        return self.rarity * GUESS if self.guessed else self.rarity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +64,7 @@ class LexicalMatch:
     def known_share(self) -> float:
         """How much of the request, by rarity, the catalogue has any word for."""
         whole = sum(word.rarity for word in self.asked)
-        return sum(word.rarity for word in self.asked if word.known) / whole if whole else 0.0
+        return sum(word.weight for word in self.asked if word.known) / whole if whole else 0.0
 
 
 class LexicalIndex:
@@ -74,6 +81,7 @@ class LexicalIndex:
         self._writer = self._index.writer(heap_size=HEAP_BYTES, num_threads=1)
         self._searcher = self._index.searcher()
         self._vocabulary = Vocabulary()
+        self._read: dict[str, AskedWord] = {}  # words of requests, as read since the last change
         self._words: dict[int, tuple[str, ...]] = {}  # of each tool, each word once
         self._recent: dict[int, frozenset[str]] = {}  # the terms of tools that were looked at lately
         self._frequency: dict[str, int] = {}  # in how many tools a term stands
@@ -83,6 +91,7 @@ class LexicalIndex:
 
     def add(self, tools: Sequence[tuple[int, Tool]]) -> None:
         """Hold more tools; seen by searches after `commit`."""
+        self._read.clear()
         for number, tool in tools:
             parts = [words(text) for text in part_texts(tool).values()]
             # Interned: a catalogue says the same few thousand words over and over.
@@ -98,6 +107,7 @@ class LexicalIndex:
 
     def remove(self, number: int) -> None:
         """Forget a tool; searches stop seeing it after `commit`."""
+        self._read.clear()
         self._writer.delete_documents_by_term("number", number)
         for term in self._terms(number):
             self._frequency[term] -= 1
@@ -115,7 +125,7 @@ class LexicalIndex:
     def search(self, text: str, limit: int) -> LexicalMatch:
         """The `limit` tools that share the most telling words with the text."""
         asked = self.read(text)
-        parts = list(chain.from_iterable(self._queries(word) for word in asked))
+        parts = list(chain.from_iterable(word.queries for word in asked))
         # Tantivy sets memory aside for the whole limit, and ends the process where there is not enough.
         limit = min(limit, len(self))
         if not parts or limit <= 0:
@@ -129,7 +139,7 @@ class LexicalIndex:
 
     def read(self, text: str) -> tuple[AskedWord, ...]:
         """How the request is understood: its telling words, unknown ones replaced by what they may stand for."""
-        return tuple(self._asked(word) for word in content_words(text)[:64])
+        return tuple(self._remembered(word) for word in content_words(text)[:64])
 
     def matched(self, number: int, asked: Iterable[AskedWord]) -> list[AskedWord]:
         """The words of a request that a tool's texts contain."""
@@ -143,10 +153,20 @@ class LexicalIndex:
     def coverage(self, number: int, asked: Sequence[AskedWord]) -> float:
         """How much of a request, by rarity, a tool's texts contain: 0..1."""
         whole = sum(word.rarity for word in asked)
-        return sum(word.rarity for word in self.matched(number, asked)) / whole if whole else 0.0
+        return sum(word.weight for word in self.matched(number, asked)) / whole if whole else 0.0
 
     def _terms(self, number: int) -> frozenset[str]:
         return frozenset(term for word in self._words[number] for term in word_terms(word))
+
+    def _remembered(self, word: str) -> AskedWord:
+        """The parts of a request have the words of the whole, and people ask for the same things."""
+        asked = self._read.get(word)
+        if asked is None:
+            if len(self._read) >= READ:
+                self._read.clear()
+            read = self._asked(word)
+            asked = self._read[word] = replace(read, queries=tuple(self._queries(read)))
+        return asked
 
     def _asked(self, word: str) -> AskedWord:
         own = tuple(term for term in word_terms(word) if term in self._frequency)

@@ -8,7 +8,7 @@ from toolcrib.search.text import is_run, plain, words
 
 # English request words that say nothing about the tool. Other languages' are rare in tool texts, so they match nothing.
 _FILLERS = """
-    a an and any are as at be been but by can could did do does for from get give had has have help how i if in into
+    a an and any are as at be been but by can could did do does for from give had has have help how i if in into
     is it its let like make me my need of on or our please should so some tell that the their them then there these
     they this to us want was we were what when where which who will with would you your
 """
@@ -19,9 +19,8 @@ _STEMMER: TextAnalyzer = TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filt
 
 
 def content_words(text: str) -> list[str]:
-    """The different words of a request that can point at a tool, in order; all of them when none can."""
-    found = list(dict.fromkeys(words(text)))
-    return [word for word in found if word not in FILLERS] or found
+    """The different words of a request that can point at a tool, in order: "how are you?" has none."""
+    return [word for word in dict.fromkeys(words(text)) if word not in FILLERS]
 
 
 def word_terms(word: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from toolcrib.search.evidence import Evidence, Floats
 from toolcrib.search.network import WEIGHTS, Network
 
 # What the request as a whole counts against its parts together. With less, single errands told in two sentences suffer.
-WHOLE_REQUEST = 0.65
+WHOLE_REQUEST = 0.7
 DEEPEST = 200  # no answer is longer
 
 

@@ -40,6 +40,7 @@ logger = logging.getLogger(__name__)
 MAX_LIMIT = 100
 RETRY_SECONDS = 30.0  # how long an embedder that failed is left alone
 OFF_LOOP_FROM = 50  # tools waiting to be read in: more would hold up an event loop
+ANSWER_CHATTER_ABOVE = 0.5  # "how are you?" has no word that points at a tool: a tool has to be very near
 NOTHING_FITS = "No tool fits this request."
 RESTING = "Searched by words alone: the embedder failed a moment ago and is left alone for a while."
 
@@ -230,7 +231,8 @@ class ToolIndex:
             return [*((number, 1.0) for number in named), *rest], "exact", ""
         if not findings.ranking:
             return [], "none", NOTHING_FITS if len(self._holdings) else "There are no tools."
-        if self._abstain and findings.serves < asked.strategy.answer_above:
+        telling = bool(findings.words.matches[0].asked)
+        if self._abstain and findings.serves < (asked.strategy.answer_above if telling else ANSWER_CHATTER_ABOVE):
             return [], "none", NOTHING_FITS
         return findings.ranking, findings.path, ""
 

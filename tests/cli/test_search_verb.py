@@ -35,7 +35,7 @@ def test_no_tool_is_a_negative_answer_with_a_reason(capsys: pytest.CaptureFixtur
     assert main(["search", "?!", "--from", OFFICE]) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert shown.err.startswith("no tool: Nothing was asked for.\n")
+    assert shown.err.startswith("no tool: The request has no words.\n")
 
 
 def test_every_hit_is_explained_on_request(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,18 @@ from hypothesis import given, strategies as st
 from shelf import make
 
 from toolcrib.search.dense import GONE
-from toolcrib.search.evidence import DEPTH, FEATURES, LEXICAL_FEATURES, MIN_SPREAD, Evidence, Nearness, gather
+from toolcrib.search.evidence import (
+    DEPTH,
+    FEATURES,
+    LEXICAL_FEATURES,
+    MIN_SPREAD,
+    USUAL_MEAN,
+    USUAL_SPREAD,
+    USUAL_TOOLS,
+    Evidence,
+    Nearness,
+    gather,
+)
 from toolcrib.search.inquiry import SILENT
 from toolcrib.search.lexical import LexicalIndex
 
@@ -42,8 +53,7 @@ def test_the_nearest_tools_come_best_first_and_equals_by_number() -> None:
 def test_tools_that_left_count_nowhere() -> None:
     seen = near(0.5, 0.9, 0.1, gone=(1,))
     assert seen.nearest == (0, 2)
-    assert seen.mean == pytest.approx(0.3)
-    assert seen.spread == pytest.approx(0.2)
+    assert (seen.mean, seen.spread) == (near(0.5, 0.1).mean, near(0.5, 0.1).spread)
     assert seen.scores[1] == GONE
 
 
@@ -61,16 +71,30 @@ def test_without_tools_nothing_is_near(seen: Nearness) -> None:
     assert seen.heights(np.arange(1)).tolist() == [0.0]
 
 
-def test_one_tool_has_the_least_spread() -> None:
-    assert near(0.7).spread == near(0.7, 0.7, 0.7).spread == MIN_SPREAD
+def test_a_few_tools_are_measured_by_what_is_usual() -> None:
+    assert near(0.7).mean == pytest.approx((0.7 + USUAL_TOOLS * USUAL_MEAN) / (1 + USUAL_TOOLS))
+    assert near(USUAL_MEAN).spread == pytest.approx(USUAL_SPREAD, rel=0.02)
+
+
+def test_many_tools_are_measured_by_themselves() -> None:
+    many = near(*[0.2, 0.4] * 5_000)
+    assert (many.mean, many.spread) == pytest.approx((0.3, 0.1), rel=0.01)
+
+
+def test_copies_of_one_tool_have_the_least_spread() -> None:
+    assert near(*[USUAL_MEAN] * 5_000).spread == MIN_SPREAD
 
 
 def test_heights_are_standard_deviations_above_the_mean() -> None:
-    assert near(0.2, 0.4).heights(np.array([1, 0])) == pytest.approx([1, -1])
+    seen = near(0.2, 0.4)
+    assert seen.heights(np.array([1, 0])) == pytest.approx(
+        [(0.4 - seen.mean) / seen.spread, (0.2 - seen.mean) / seen.spread], rel=1e-5
+    )
 
 
 def test_a_tool_whose_vectors_are_still_to_come_is_neither_near_nor_far() -> None:
-    assert near(0.2, 0.4, 0.9, gone=(2,)).heights(np.array([1, 2])).tolist() == [pytest.approx(1), 0]
+    seen = near(0.2, 0.4, 0.9, gone=(2,))
+    assert seen.heights(np.array([1, 2])).tolist() == [pytest.approx(near(0.2, 0.4).heights(np.array([1]))[0]), 0]
 
 
 def test_candidates_are_those_of_the_words_and_then_those_of_the_meaning() -> None:
@@ -108,7 +132,7 @@ def test_arms_that_name_the_same_tools_agree() -> None:
 def test_margins_are_counted_in_each_arms_own_measure() -> None:
     index = lexical("apple pie", "banana split")
     assert signs(asked(index, "apple", near(0.4, 0.2)))["lexical_margin"] == 1  # nobody else has the word
-    assert signs(asked(index, "apple", near(0.4, 0.2)))["dense_margin"] == pytest.approx(2)
+    assert signs(asked(index, "apple", near(0.4, 0.2)))["dense_margin"] == pytest.approx(0.2 / near(0.4, 0.2).spread)
 
 
 def test_other_scripts_are_noticed() -> None:

@@ -7,7 +7,7 @@ from shelf import cms_tools, make, office
 from toolcrib.catalog import Catalog
 from toolcrib.search.index import MAX_LIMIT, ToolIndex
 
-NOTHING = ((), "none", "Nothing was asked for.")
+NOTHING = ((), "none", "The request has no words.")
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,9 @@ import pytest
 from toolcrib.search.strategy import STRATEGIES, Strategy, strategy_for
 
 
-@pytest.mark.parametrize(("tools", "expected"), [(0, 0), (1, 0), (100, 0), (101, 1), (500, 1), (501, 2), (100_000, 2)])
+@pytest.mark.parametrize(
+    ("tools", "expected"), [(0, 0), (10, 0), (11, 1), (100, 1), (101, 2), (500, 2), (501, 3), (100_000, 3)]
+)
 def test_each_size_has_its_strategy(tools: int, expected: int) -> None:
     assert strategy_for(tools) is STRATEGIES[expected]
 

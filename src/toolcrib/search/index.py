@@ -231,8 +231,10 @@ class ToolIndex:
             return [*((number, 1.0) for number in named), *rest], "exact", ""
         if not findings.ranking:
             return [], "none", NOTHING_FITS if len(self._holdings) else "There are no tools."
-        telling = bool(findings.words.matches[0].asked)
-        if self._abstain and findings.serves < (asked.strategy.answer_above if telling else ANSWER_CHATTER_ABOVE):
+        needed = asked.strategy.answer_above
+        if needed and not findings.words.matches[0].asked:
+            needed = max(needed, ANSWER_CHATTER_ABOVE)
+        if self._abstain and findings.serves < needed:
             return [], "none", NOTHING_FITS
         return findings.ranking, findings.path, ""
 

@@ -18,7 +18,7 @@ def name(path: Path) -> str:
 
 def test_every_page_is_in_step_with_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
     # The usage lines name the program as it was started, which may have been `python -m pytest`.
-    monkeypatch.setattr(sys, "orig_argv", ["toolcrib"])
+    monkeypatch.setattr(sys, "argv", ["toolcrib"])
     wanted = runpy.run_path(str(ROOT / "docs" / "generate.py"))["pages"]()
     stale = [name(path) for path, text in wanted.items() if not path.exists() or path.read_text("utf-8") != text]
     assert stale == [], "run `make docs`"

@@ -81,7 +81,7 @@ class DenseIndex:
 
     def scores(self, queries: Vectors) -> NDArray[np.float32]:
         """How near each tool (column) is to each query (row)."""
-        whole = queries @ self._wholes.view.T
+        whole = _near(queries, self._wholes.view)
         gone = np.flatnonzero(~self._alive)
         whole[:, gone] = GONE  # before passages are read: tools that left take no place in the shortlist
         best = whole.copy()
@@ -109,7 +109,7 @@ class DenseIndex:
             self._readable = with_rows[np.argsort(self._starts[with_rows])]
         numbers = self._readable
         if len(numbers):
-            near = queries @ self._passages.view.T
+            near = _near(queries, self._passages.view)
             if self._waste:
                 bounds = np.stack([self._starts[numbers], self._ends[numbers]], axis=1).ravel()
                 near = np.concatenate([near, near[:, :1]], axis=1)  # an end may be the end of all rows
@@ -137,6 +137,14 @@ class DenseIndex:
             self._passages.extend(block)
             self._ends[number] = len(self._passages)
         self._waste = 0
+
+
+def _near(queries: Vectors, rows: Vectors) -> NDArray[np.float32]:
+    """The dot product of each query with each row. One product for all queries would copy the rows first."""
+    out = np.empty((len(queries), len(rows)), dtype=np.float32)
+    for number, query in enumerate(queries):
+        np.dot(rows, query, out=out[number])
+    return out
 
 
 class _Rows:

@@ -7,6 +7,7 @@ its particles cling to the nouns, so it is treated the same.
 
 import re
 import unicodedata
+from functools import lru_cache
 
 # Longer texts say nothing more about what is wanted, and a request may be anything, also 100 kB of it.
 MAX_CHARACTERS = 8_000
@@ -37,11 +38,16 @@ _NOISE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\u0640]
 
 def words(text: str) -> list[str]:
     """The words of a text, case folded, accents kept; a run of an unspaced script is one word."""
+    return list(_read(text[:MAX_CHARACTERS]))
+
+
+@lru_cache(maxsize=256)  # one search reads its request half a dozen times
+def _read(text: str) -> tuple[str, ...]:
     folded = normalise(text)
     found = _WORD.findall(folded)
     if folded.isascii():
-        return found
-    return [part for word in found for part in _split_runs(word)]
+        return tuple(found)
+    return tuple(part for word in found for part in _split_runs(word))
 
 
 def normalise(text: str) -> str:

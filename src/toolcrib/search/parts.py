@@ -30,7 +30,7 @@ _JOINTS = re.compile(
 
 def parts(text: str) -> list[str]:
     """The errands in a request, in order; empty when it is one errand."""
-    if len(content_words(text)) < 2 * MIN_WORDS and not _is_dense(text):
+    if len(words(text)) < 2 * MIN_WORDS and not _is_dense(text):
         return []
     sentences = [piece for piece in _SENTENCES.split(text[:4_000]) if piece.strip()]
     found: list[str] = []

@@ -28,6 +28,7 @@ from benchmarks import data, report
 from benchmarks.ours import Toolcrib
 from benchmarks.peers import Arm, FastMCP
 from toolcrib.search.evaluate import percentile
+from toolcrib.search.parts import parts
 from toolcrib.tools.tool import Tool
 
 RESULTS = Path(__file__).parent / "results"
@@ -72,6 +73,7 @@ def ours_at(size: int) -> dict[str, Any]:
         "build_seconds": built,
         "p50_ms": percentile(times, 50),
         "p99_ms": percentile(times, 99),
+        "one_errand_p50_ms": percentile([ms for ms, query in zip(times, queries, strict=True) if not parts(query)], 50),
         "add_visible_p50_ms": percentile(added, 50),
         "add_visible_max_ms": max(added),
         "memory_mb": memory_mb() - before,
@@ -160,12 +162,22 @@ def in_fresh_process(*arguments: str) -> dict[str, Any]:
 def write(out: Path, figures: Sequence[dict[str, Any]], ratio: dict[str, Any]) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     out.with_suffix(".json").write_text(json.dumps({"sizes": list(figures), "fastmcp": ratio}, indent=1) + "\n")
-    head = ["tools", "build s", "p50 ms", "p99 ms", "add one, visible p50 ms", "most ms", "memory MB"]
+    head = [
+        "tools",
+        "build s",
+        "p50 ms",
+        "p99 ms",
+        "one errand, p50 ms",
+        "add one, visible p50 ms",
+        "most ms",
+        "memory MB",
+    ]
     rows = [[f"{row['tools']:,}", *(f"{value:.2f}" for value in list(row.values())[1:])] for row in figures]
     page = [
         "# Latency and memory",
         "Written by `python benchmarks/latency.py`; one thread, query embedding included, requests in 30 languages.",
         report.markdown([head, *rows]),
+        "Half of the requests are stories of several errands, each of which is searched too; *one errand* is the rest.",
         f"p50 at {ratio['tools']:,} tools: {ratio['p50_ms']:.2f} ms; FastMCP's BM25 search: "
         f"{ratio['fastmcp_p50_ms']:.1f} ms, {ratio['ratio']:.0f} times as long.",
     ]

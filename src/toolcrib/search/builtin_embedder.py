@@ -18,6 +18,7 @@ from toolcrib.search.features import text_words, word_features
 
 MODEL = Path(__file__).with_name("model")
 CACHED_WORDS = 4_096  # two kilobytes each; requests and tools of one catalogue share most of their words
+TEXTS_AT_ONCE = 256  # their words are held in double precision, two kilobytes each
 WORDS_AT_ONCE = 16  # larger blocks are mostly zeros
 
 # A byte holds two weights, each a whole number from -8 to 7.
@@ -54,16 +55,20 @@ class BuiltinEmbedder:
         return float(self._rows(features)[1].mean()) if features else 0.0
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
+        out = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        for start in range(0, len(texts), TEXTS_AT_ONCE):
+            self._embed_some(texts[start : start + TEXTS_AT_ONCE], out[start : start + TEXTS_AT_ONCE])
+        return out
+
+    def _embed_some(self, texts: Sequence[str], out: Vectors) -> None:
         split = [text_words(text) for text in texts]
         known = self._word_vectors({word for words in split for word in words})
-        out = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for row, words in enumerate(split):
             if words:
                 summed = np.add.reduce([known[word] for word in words])
                 # `fsum` is exact whatever the order, unlike a dot product.
                 length = sqrt(fsum((summed * summed).tolist()))
                 out[row] = summed / length if length else 0.0
-        return out
 
     def _word_vectors(self, wanted: Set[str]) -> dict[str, NDArray[np.float64]]:
         # Threads share the cache without a lock: a vector lost or made twice in a race is the same vector.

@@ -161,12 +161,16 @@ class _Rows:
     def view(self) -> Vectors:
         return self._space[: self._used]
 
-    def extend(self, rows: Vectors) -> None:
-        needed = self._used + len(rows)
+    def reserve(self, more: int) -> None:
+        """Make room for that many more rows at once."""
+        needed = self._used + more
         if needed > len(self._space):
-            # A half more, not twice: the free part is memory too.
-            grown = np.zeros((max(needed, len(self._space) * 3 // 2), self._space.shape[1]), dtype=np.float32)
+            # An eighth more than before, not twice: the free part is memory too.
+            grown = np.zeros((max(needed, len(self._space) * 9 // 8), self._space.shape[1]), dtype=np.float32)
             grown[: self._used] = self.view
             self._space = grown
-        self._space[self._used : needed] = rows
-        self._used = needed
+
+    def extend(self, rows: Vectors) -> None:
+        self.reserve(len(rows))
+        self._space[self._used : self._used + len(rows)] = rows
+        self._used += len(rows)

@@ -17,6 +17,9 @@ from toolcrib.tools.tool import Tool
 _NAMES = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")  # whatever could be a tool's name, in a text of any script
 
 
+TOOLS_AT_ONCE = 500
+
+
 class Holdings:
     """Follows a catalogue step by step. Not safe under threads: its owner holds a lock."""
 
@@ -115,13 +118,17 @@ class Holdings:
         self._unmoved[number] = None
 
     def _read_in(self, embedder: Embedder) -> None:
-        numbers = list(self._unread)
-        blocks = _embedded(embedder.embed_documents, [passages(self._tools[number]) for number in numbers])
-        if self.dense is None:
-            self.dense = DenseIndex(blocks[0].shape[1])
-        self.dense.put(numbers, blocks)
-        self._unread.clear()
-        self._unmoved.update((number, None) for number in numbers if self._usage.requests(self._tools[number].name))
+        # Some at a time: what is read in stays when the embedder fails later, and memory never holds all twice.
+        for start in range(0, len(waiting := list(self._unread)), TOOLS_AT_ONCE):
+            numbers = waiting[start : start + TOOLS_AT_ONCE]
+            blocks = _embedded(embedder.embed_documents, [passages(self._tools[number]) for number in numbers])
+            if self.dense is None:
+                self.dense = DenseIndex(blocks[0].shape[1])
+            self.dense.put(numbers, blocks)
+            for number in numbers:
+                del self._unread[number]
+                if self._usage.requests(self._tools[number].name):
+                    self._unmoved[number] = None
 
     def _move_along(self, embedder: Embedder, dense: DenseIndex) -> None:
         numbers = list(self._unmoved)

@@ -30,7 +30,7 @@ from toolcrib.tools.tool import Tool
 # How often a word counts by where it stands.
 WEIGHTS = {"name": 2, "phrases": 1, "description": 1, "category": 1, "parameters": 1}
 GUESS = 0.6  # a word that was only guessed (another ending, a typo) counts that much
-HEAP_BYTES = 32_000_000
+HEAP_BYTES = 16_000_000
 READ = 4_096  # words of requests that are kept at hand
 RECENT = 512  # tools whose terms are kept at hand
 

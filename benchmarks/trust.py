@@ -6,7 +6,7 @@ Each function gives a table whose first row is the head. All but `junk` and `spe
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from benchmarks.damage import DAMAGE, damaged
 from benchmarks.data import BenchSet, Query, load, never_called, read_jsonl
@@ -69,23 +69,36 @@ def spelling(arms: Arms) -> Table:
 def confidence(sets: Sequence[BenchSet]) -> Table:
     """Calibration error, and how many requests abstention loses of those that search had found."""
     head = ["set", "ECE", "mean confidence", "first hit right", "got a tool", "found, then lost by abstaining"]
-    return [head, *([bench_set.name, *judged(bench_set)] for bench_set in sets)]
+    seen = {bench_set.name: judged(bench_set) for bench_set in sets}
+    together = [answer for answers in seen.values() for answer in answers]
+    return [head, *([name, *summed(answers)] for name, answers in seen.items()), ["all requests", *summed(together)]]
 
 
-def judged(bench_set: BenchSet) -> list[str]:
+class Judged(NamedTuple):
+    """What became of one request, and of the same without abstention."""
+
+    stated: float
+    first_right: bool
+    answered: bool
+    found: bool
+
+
+def judged(bench_set: BenchSet) -> list[Judged]:
     index, frank = build(Toolcrib, bench_set.tools).index, build(without_abstention, bench_set.tools).index
-    stated: list[float] = []
-    right, found, answered, lost = [], 0, 0, 0
+    answers: list[Judged] = []
     for query in bench_set.queries:
         result, always = index.search(query.text, limit=5), frank.search(query.text, limit=5)
-        stated.append(result.confidence)
-        right.append(not query.relevant.isdisjoint(always.names[:1]))
-        answered += bool(result.hits)
-        hit = not query.relevant.isdisjoint(always.names)
-        found += hit
-        lost += hit and not result.hits
-    count = len(stated)
-    shares = [sum(stated) / count, sum(right) / count, answered / count, lost / max(1, found)]
+        right = not query.relevant.isdisjoint(always.names[:1])
+        found = not query.relevant.isdisjoint(always.names)
+        answers.append(Judged(result.confidence, right, bool(result.hits), found))
+    return answers
+
+
+def summed(answers: Sequence[Judged]) -> list[str]:
+    count, found = len(answers), [answer for answer in answers if answer.found]
+    stated, right = [answer.stated for answer in answers], [answer.first_right for answer in answers]
+    lost = sum(not answer.answered for answer in found) / max(1, len(found))
+    shares = [sum(stated) / count, sum(right) / count, sum(answer.answered for answer in answers) / count, lost]
     return [f"{calibration_error(stated, right):.3f}", *map(percent, shares)]
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import log
 from sys import intern
+from time import sleep
 from typing import cast
 
 from tantivy import (
@@ -31,6 +32,7 @@ from toolcrib.tools.tool import Tool
 WEIGHTS = {"name": 2, "phrases": 1, "description": 1, "category": 1, "parameters": 1}
 GUESS = 0.6  # a word that was only guessed (another ending, a typo) counts that much
 HEAP_BYTES = 16_000_000
+TIDY_SECONDS = 0.002
 READ = 4_096  # words of requests that are kept at hand
 RECENT = 512  # tools whose terms are kept at hand
 
@@ -119,6 +121,8 @@ class LexicalIndex:
     def commit(self) -> None:
         """Show what was added and removed to the searches that follow."""
         self._writer.commit()
+        # Tantivy tidies up behind a commit for a moment; a reload that meets it waits a tenth of a second.
+        sleep(TIDY_SECONDS)
         self._index.reload()
         self._searcher = self._index.searcher()
 

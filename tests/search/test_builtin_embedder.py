@@ -217,18 +217,6 @@ def test_texts_that_mean_the_same_are_near(embedder: BuiltinEmbedder) -> None:
     assert (asked @ tools.T).argmax(axis=1).tolist() == [0, 0, 1]
 
 
-def test_known_share_is_high_for_language_and_low_for_noise(embedder: BuiltinEmbedder) -> None:
-    assert embedder.known_share("find a picture of a mountain") > 0.9
-    assert embedder.known_share("xqzjvk wqxzjp") < 0.3
-    assert embedder.known_share("") == 0
-
-
-def test_known_share_counts_features(tmp_path: Path) -> None:
-    embedder = BuiltinEmbedder(small_model(tmp_path, ["天"]))
-    assert embedder.known_share("天") == 1  # the word and its character
-    assert embedder.known_share("天 气") == 0.5
-
-
 if __name__ == "__main__":
     vectors = dict(zip(TEXTS, first_values(BuiltinEmbedder().embed_queries(TEXTS)), strict=True))
     comment = (

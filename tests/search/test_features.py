@@ -2,11 +2,10 @@
 
 from zlib import crc32
 
-import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from toolcrib.search.features import MAX_GRAMS_PER_SIZE, MAX_RUN, MAX_WORDS, feature_array, text_words, word_features
+from toolcrib.search.features import MAX_GRAMS_PER_SIZE, MAX_RUN, MAX_WORDS, text_words, word_features
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=200)
 
@@ -74,5 +73,3 @@ def test_every_word_of_any_text_has_features_of_32_bits(text: str) -> None:
         features = word_features(word)
         assert features
         assert all(0 <= feature < 2**32 for feature in features)
-        array = feature_array(word)
-        assert (array.dtype, array.tolist()) == (np.dtype(np.uint32), features)

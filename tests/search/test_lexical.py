@@ -198,17 +198,6 @@ def test_matched_words_are_those_the_tool_holds() -> None:
     ]
 
 
-def test_coverage_is_how_much_of_the_request_a_tool_holds() -> None:
-    index = index_of(*CATALOG)
-    asked = index.read("weather images zebra")
-    whole = 2 * rarity(3, 1) + rarity(3, 0)
-    assert [index.coverage(number, asked) for number in range(3)] == pytest.approx(
-        [rarity(3, 1) / whole, rarity(3, 1) / whole, 0]
-    )
-    assert index.coverage(0, index.read("weather city")) == 1
-    assert index.coverage(0, index.read("")) == 0
-
-
 def test_an_index_without_tools_finds_nothing() -> None:
     index = LexicalIndex()
     assert len(index) == 0
@@ -273,7 +262,6 @@ def test_any_request_is_answered(many_languages: LexicalIndex, text: str, limit:
     match = many_languages.search(text, limit)
     assert len(match.numbers) == len(match.scores) <= max(limit, 0)
     assert 0 <= match.known_share <= 1
-    assert all(0 <= many_languages.coverage(number, match.asked) <= 1 for number in match.numbers)
 
 
 @settings(deadline=None)

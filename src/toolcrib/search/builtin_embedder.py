@@ -49,11 +49,6 @@ class BuiltinEmbedder:
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         return self._embed(texts)
 
-    def known_share(self, text: str) -> float:
-        """How much of a text the table has seen before: near 0 for noise and for languages it never met."""
-        features = [feature for word in text_words(text) for feature in word_features(word)]
-        return float(self._rows(features)[1].mean()) if features else 0.0
-
     def _embed(self, texts: Sequence[str]) -> Vectors:
         out = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for start in range(0, len(texts), TEXTS_AT_ONCE):
@@ -109,8 +104,9 @@ class BuiltinEmbedder:
 
     @cached_property
     def _levels(self) -> NDArray[np.uint8]:
-        return np.load(self._folder / "levels.npy", mmap_mode="r")
+        # Seen as a plain array, which is indexed faster; the mapping stays behind it.
+        return np.load(self._folder / "levels.npy", mmap_mode="r").view(np.ndarray)
 
     @cached_property
     def _scales(self) -> NDArray[np.float16]:
-        return np.load(self._folder / "scales.npy", mmap_mode="r")
+        return np.load(self._folder / "scales.npy", mmap_mode="r").view(np.ndarray)

@@ -7,11 +7,8 @@ CRC-32 of its text: the same on every platform, and no dictionary to ship.
 Training reads texts through this module too; a change here needs a new model.
 """
 
-from functools import cache, lru_cache
+from functools import cache
 from zlib import crc32
-
-import numpy as np
-from numpy.typing import NDArray
 
 from toolcrib.search.text import is_run, plain, words
 
@@ -28,12 +25,6 @@ def word_features(word: str) -> list[int]:
 def text_words(text: str) -> list[str]:
     """The words of a text that count, in order."""
     return words(text)[:MAX_WORDS]
-
-
-@lru_cache(maxsize=65_536)
-def feature_array(word: str) -> NDArray[np.uint32]:
-    """`word_features` as an array, kept for words that come again."""
-    return np.array(word_features(word), dtype=np.uint32)
 
 
 def _spelled_features(word: str) -> list[int]:

@@ -34,7 +34,7 @@ GUESS = 0.6  # a word that was only guessed (another ending, a typo) counts that
 HEAP_BYTES = 16_000_000
 TIDY_SECONDS = 0.002
 READ = 4_096  # words of requests that are kept at hand
-RECENT = 512  # tools whose terms are kept at hand
+RECENT = 2_048  # tools whose terms are kept at hand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,11 +153,6 @@ class LexicalIndex:
                 self._recent.clear()
             held = self._recent[number] = self._terms(number)
         return [word for word in asked if word.known and not held.isdisjoint(word.terms)]
-
-    def coverage(self, number: int, asked: Sequence[AskedWord]) -> float:
-        """How much of a request, by rarity, a tool's texts contain: 0..1."""
-        whole = sum(word.rarity for word in asked)
-        return sum(word.weight for word in self.matched(number, asked)) / whole if whole else 0.0
 
     def _terms(self, number: int) -> frozenset[str]:
         return frozenset(term for word in self._words[number] for term in word_terms(word))

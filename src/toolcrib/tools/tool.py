@@ -31,7 +31,7 @@ class ToolCall(Seam):
     def __call__(self, arguments: Mapping[str, Any], context: object = None, /) -> Awaitable[ToolResult]: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)
 class Tool:
     """One thing a model can do, with what is needed to find it, use it and judge it."""
 

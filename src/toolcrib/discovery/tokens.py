@@ -1,0 +1,133 @@
+"""How many tokens a model sees: exact for o200k, and said to be an estimate for everything else.
+
+Counts are exact for the text given. What a provider makes of a request is not public: OpenAI rewrites tool definitions
+into a form of its own, and every provider wraps messages in marks. What we count is the compact JSON of each tool entry
+and the texts of each message as they stand in the request body, so a bill may say something else.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, cast
+from weakref import ref
+
+from toolcrib.discovery.token_estimate import estimate
+from toolcrib.discovery.wire import Wire, definition
+from toolcrib.tools.tool import Tool
+
+# OpenAI's models since GPT-4o read o200k; also as `openai:gpt-5` or `openai/gpt-5`.
+_O200K_MODELS = re.compile(
+    r"(?:.*[:/])?(?:gpt-4o|gpt-4\.[1-9]|gpt-[5-9]|gpt-oss|chatgpt-4o|codex-mini|o[1-9])(?![a-z0-9])"
+)
+_LONGEST_ENCODED = 500_000  # characters; bpe-openai refuses a million
+_MESSAGE_MARKS = 4  # tokens around each message: its start, its role, its end
+# Keys of a message whose values are no text to the model: tags, identifiers, and files, which are priced otherwise.
+_NO_TEXT = {"role", "type", "id", "call_id", "tool_call_id", "tool_use_id", "status"} | {"image_url", "source", "file"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenCount:
+    """A number of tokens, and whether it is the model's own count."""
+
+    tokens: int
+    exact: bool
+
+    def __str__(self) -> str:
+        return f"{self.tokens:,}" if self.exact else f"about {self.tokens:,}"
+
+
+def measure(text: str, model: str | None = None) -> TokenCount:
+    """The tokens of a text, marked exact only when the vocabulary is installed and is the model's own."""
+    return TokenCount(tokens=count_tokens(text), exact=is_exact(model))
+
+
+def count_tokens(text: str) -> int:
+    """The tokens of a text: o200k where the extra `tokens` is installed, else an estimate."""
+    counter = _o200k()
+    return counter(text) if counter else estimate(text)
+
+
+def is_exact(model: str | None = None) -> bool:
+    """Whether our counts are a model's own; without a model, whether they are exact for o200k."""
+    return _o200k() is not None and (model is None or _O200K_MODELS.match(model) is not None)
+
+
+def definition_tokens(tool: Tool, wire: Wire = "openai-chat") -> int:
+    """The tokens of a tool's entry in a request; counted once for each tool."""
+    counted = _counted_of(tool)
+    tokens = counted.get(wire)
+    if tokens is None:
+        tokens = counted[wire] = count_tokens(compact_json(definition(tool, wire)))
+    return tokens
+
+
+def definitions_tokens(tools: Iterable[Tool], wire: Wire = "openai-chat") -> int:
+    """The tokens of several tools' entries."""
+    return sum(definition_tokens(tool, wire) for tool in tools)
+
+
+def message_tokens(messages: Iterable[Mapping[str, Any]]) -> int:
+    """The tokens of messages in a provider's form: their texts, tool calls and results, and marks around each."""
+    return sum(_MESSAGE_MARKS + sum(map(count_tokens, _texts(message))) for message in messages)
+
+
+def compact_json(value: object) -> str:
+    """JSON as it goes over the wire: no spaces, every script as it is."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _texts(value: object, key: str = "") -> Iterable[str]:
+    """Every text a model reads in a message."""
+    if key in _NO_TEXT:
+        return
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        fields = cast("Mapping[str, object]", value)
+        if key == "input":  # Anthropic's arguments of a call: an object, read as JSON
+            yield compact_json(fields)
+        else:
+            for name, inner in fields.items():
+                yield from _texts(inner, name)
+    elif isinstance(value, Iterable):
+        for inner in cast("Iterable[object]", value):
+            yield from _texts(inner, key)
+
+
+# Counts by the tool's identity: a tool is frozen, but cannot be hashed, for its schema is a dict. Entries go with tools.
+_counted: dict[int, tuple[ref[Tool], dict[Wire, int]]] = {}
+
+
+def _counted_of(tool: Tool) -> dict[Wire, int]:
+    key = id(tool)
+    held = _counted.get(key)
+    if held is not None and held[0]() is tool:
+        return held[1]
+
+    def forget(gone: ref[Tool]) -> None:
+        # Another tool may have the number by now.
+        if (held := _counted.get(key)) is not None and held[0] is gone:
+            del _counted[key]
+
+    fresh: dict[Wire, int] = {}
+    _counted[key] = (ref(tool, forget), fresh)
+    return fresh
+
+
+@cache
+def _o200k() -> Callable[[str], int] | None:
+    """The exact counter, if it is installed; loading it takes half a second, once."""
+    try:
+        from bpe_openai import get_encoding  # pyright: ignore[reportMissingTypeStubs]  # the package has none
+    except ImportError:
+        return None
+    encode = cast("Callable[[str], list[int]]", get_encoding("o200k_base").encode_ordinary)
+
+    def count(text: str) -> int:
+        if len(text) <= _LONGEST_ENCODED:
+            return len(encode(text))
+        return sum(len(encode(text[at : at + _LONGEST_ENCODED])) for at in range(0, len(text), _LONGEST_ENCODED))
+
+    return count

@@ -1,0 +1,26 @@
+"""How one tool stands in a request to each provider. The lists, with tools held back, are in `native.py`."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+from toolcrib.tools.tool import Tool
+
+Wire: TypeAlias = Literal["openai-chat", "openai-responses", "anthropic"]
+WIRES: tuple[Wire, ...] = ("openai-chat", "openai-responses", "anthropic")
+
+
+def definition(tool: Tool, wire: Wire = "openai-chat") -> dict[str, Any]:
+    """The tool as an entry of `tools` in a request, keys in a fixed order."""
+    if wire == "anthropic":
+        return {"name": tool.name, "description": tool.description, "input_schema": schema(tool.parameters)}
+    function = {"name": tool.name, "description": tool.description, "parameters": schema(tool.parameters)}
+    if wire == "openai-chat":
+        return {"type": "function", "function": function}
+    # Without the word, this API takes a schema as strict, and refuses one that leaves an argument optional.
+    return {"type": "function", **function, "strict": False}
+
+
+def schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters as providers want them: an object that names its properties, also when there are none."""
+    empty: dict[str, Any] = {"type": "object", "properties": {}}
+    return empty | dict(parameters)

@@ -7,7 +7,11 @@ ToolcribError
 ├── ToolDefinitionError     a function or schema cannot become a tool
 ├── MetadataError           a metadata file is wrong; names file and line
 ├── LoadError               `--from` points at something that holds no catalog
+├── PolicyError             a rule of a policy says something that cannot be
+├── SnapshotError           a saved toolbox cannot be opened
 ├── QueryFileError          a file of labelled requests is wrong; names file and line
+├── ModeError               a mode, a context window or a share that cannot be
+├── NativeFormError         tools that a provider would refuse
 ├── MissingExtraError       an optional dependency is not installed
 └── EmbedderError           an embedder cannot answer
 
@@ -61,8 +65,24 @@ class LoadError(ToolcribError):
     """A place that should hold a catalog and does not."""
 
 
+class PolicyError(ToolcribError):
+    """A rule of a policy that says something that cannot be."""
+
+
+class SnapshotError(ToolcribError):
+    """A saved toolbox that cannot be opened: written by another version, or no snapshot at all."""
+
+
 class QueryFileError(ToolcribError):
     """A file of labelled requests that cannot be used; the message says where."""
+
+
+class ModeError(ToolcribError):
+    """A mode, a context window or a share of it that cannot be."""
+
+
+class NativeFormError(ToolcribError):
+    """Tools in a form that a provider would refuse."""
 
 
 class MissingExtraError(ToolcribError):

@@ -1,0 +1,66 @@
+"""What a user agrees to: one call of one tool with exactly these arguments, and nothing near it.
+
+The toolbox makes a `PendingApproval` and takes an `Approval`; who shows it to the user, how long it waits and how the
+answer comes back is for the agent, the gateway or the server. A model can make neither: no argument of a tool is one.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from toolcrib.tools.result import ToolResult, as_json
+
+_MOST_ARGUMENT_CHARACTERS = 2_000  # in the text for the model; the pending approval itself holds all of them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """The user's yes to one call."""
+
+    tool: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingApproval:
+    """A call that waits for the user's yes."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    digest: str
+    reason: str = ""
+
+    @classmethod
+    def of(cls, tool: str, arguments: Mapping[str, Any], reason: str = "") -> "PendingApproval":
+        """What has to be agreed to before this call."""
+        return cls(tool=tool, arguments=dict(arguments), digest=digest(tool, arguments), reason=reason)
+
+    def approve(self) -> Approval:
+        """The yes to this call. Only for code that has asked the user."""
+        return Approval(tool=self.tool, digest=self.digest)
+
+    def as_result(self) -> ToolResult:
+        """What the model hears: nothing has happened yet, and what would."""
+        said = as_json(self.arguments)
+        if len(said) > _MOST_ARGUMENT_CHARACTERS:
+            said = f"{said[:_MOST_ARGUMENT_CHARACTERS]}... (shortened)"
+        because = f", because {self.reason}" if self.reason else ""
+        return ToolResult(
+            text=f"requires_confirmation: {self.tool} was not called. The user has to agree first{because}.\n"
+            f"It would be called with {said}\n"
+            "Tell the user what would happen. Call it again with the same arguments only after they agree.",
+            value=self,
+        )
+
+
+def digest(tool: str, arguments: Mapping[str, Any]) -> str:
+    """A fingerprint of one call: the same for the same tool and arguments, in whatever order they stand."""
+    said = json.dumps([tool, arguments], sort_keys=True, separators=(",", ":"), default=_told_apart)
+    return hashlib.sha256(said.encode()).hexdigest()
+
+
+def _told_apart(value: object) -> list[str]:
+    """What JSON cannot say, so that it is never taken for the text it looks like."""
+    return [type(value).__qualname__, repr(value)]

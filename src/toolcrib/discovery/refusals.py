@@ -1,0 +1,48 @@
+"""What a model reads when a call does not happen: what is wrong, and what to do instead."""
+
+from collections.abc import Iterable
+
+from toolcrib.errors import did_you_mean
+from toolcrib.tools.result import ToolResult
+
+_MOST_NAME_CHARACTERS = 80
+_MOST_ERROR_CHARACTERS = 2_000
+
+
+def unknown(name: object, known: Iterable[str], finder: str | None) -> ToolResult:
+    """There is no such tool, as far as the caller may know."""
+    asked = str(name)[:_MOST_NAME_CHARACTERS]
+    advice = did_you_mean(asked, known) or (f"Find the right one with {finder}." if finder else "")
+    return ToolResult.failure(f"There is no tool named {asked!r}. {advice}".rstrip())
+
+
+def denied(name: str, reason: str) -> ToolResult:
+    """The caller may know of the tool, but not use it."""
+    return ToolResult.failure(f"{name} is not allowed, because {reason}. Do not try again; tell the user.")
+
+
+def inactive(name: str, finder: str | None) -> ToolResult:
+    """The tool is there, and has to be asked for first."""
+    how = f"Ask {finder} for it first" if finder else "Activate it first"
+    return ToolResult.failure(f"{name} is not active. {how}, then call it.")
+
+
+def other_approval(name: str) -> ToolResult:
+    """The user's yes was for something else."""
+    return ToolResult.failure(
+        f"{name} was not called: what the user agreed to is another call. Ask them about this one, with its arguments."
+    )
+
+
+def timed_out(name: str, seconds: float) -> ToolResult:
+    """The tool took too long."""
+    return ToolResult.failure(
+        f"{name} gave no answer within {seconds:g} seconds. "
+        "It may have had an effect all the same: check before you call it again."
+    )
+
+
+def broken(name: str, error: BaseException) -> ToolResult:
+    """The tool, or its source, raised."""
+    what = ": ".join(part for part in (type(error).__name__, str(error)) if part)
+    return ToolResult.failure(f"{name} failed: {what[:_MOST_ERROR_CHARACTERS]}")

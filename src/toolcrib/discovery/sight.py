@@ -1,0 +1,59 @@
+"""What one role sees of one catalogue. Each tool is judged once, not once per search and session."""
+
+from threading import Lock
+from weakref import WeakKeyDictionary
+
+from toolcrib.catalog import Catalog
+from toolcrib.policy import Decision, Policy, Verdict
+from toolcrib.tools.tool import Tool
+
+
+class Sight:
+    """A role's view through a policy; also the `where` of a search.
+
+    Verdicts are kept by name together with the very tool they are about. Tools are frozen, so a verdict holds as long
+    as the tool is the same object, and a tool that took another's place is judged anew. No lock is needed: a verdict
+    found twice is the same verdict.
+    """
+
+    def __init__(self, policy: Policy, role: str | None) -> None:
+        self._policy = policy
+        self._role = role
+        self._verdicts: dict[str, tuple[Tool, Verdict]] = {}
+        self._seen: tuple[int, tuple[Tool, ...]] = (-1, ())  # at which revision, and which tools
+
+    def __call__(self, tool: Tool) -> bool:
+        """Whether the tool exists for this role."""
+        return self.verdict(tool).decision is not Decision.HIDE
+
+    def verdict(self, tool: Tool) -> Verdict:
+        """What may happen with a tool."""
+        held = self._verdicts.get(tool.name)
+        if held is not None and held[0] is tool:
+            return held[1]
+        verdict = self._policy.decide(tool, self._role)
+        self._verdicts[tool.name] = (tool, verdict)
+        return verdict
+
+    def tools(self, catalog: Catalog) -> tuple[Tool, ...]:
+        """The tools this role sees, in the catalogue's order; walked only when the catalogue changed."""
+        revision, seen = self._seen
+        if revision != catalog.revision:
+            revision = catalog.revision  # read first: a change during the walk makes the next call walk again
+            held = tuple(catalog)
+            seen = tuple(tool for tool in held if self(tool))
+            if len(self._verdicts) > 2 * len(held):  # verdicts on tools that are gone
+                self._verdicts = {tool.name: (tool, self.verdict(tool)) for tool in held}
+            self._seen = (revision, seen)
+        return seen
+
+
+_sights: WeakKeyDictionary[Catalog, dict[tuple[Policy, str | None], Sight]] = WeakKeyDictionary()
+_sharing = Lock()
+
+
+def sight_of(catalog: Catalog, policy: Policy, role: str | None) -> Sight:
+    """The view that all sessions with this policy and role share."""
+    with _sharing:
+        sights = _sights.setdefault(catalog, {})
+        return sights.setdefault((policy, role), Sight(policy, role))

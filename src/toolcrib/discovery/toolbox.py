@@ -1,0 +1,234 @@
+"""One session's view of a catalogue: what the model sees at each step, and the one way to call what it names."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, TypeAlias
+
+from toolcrib.catalog import Catalog
+from toolcrib.discovery import refusals
+from toolcrib.discovery.activation import Activation
+from toolcrib.discovery.approval import Approval, PendingApproval
+from toolcrib.discovery.arguments import Fitted, fitted
+from toolcrib.discovery.sight import sight_of
+from toolcrib.discovery.tokens import definition_tokens
+from toolcrib.errors import UnknownToolError
+from toolcrib.policy import Decision, Policy, Verdict
+from toolcrib.search.index import ToolIndex
+from toolcrib.search.result import SearchResult
+from toolcrib.tools.result import ToolResult
+from toolcrib.tools.tool import Tool
+
+logger = logging.getLogger(__name__)
+
+Inactive: TypeAlias = Literal["activate", "refuse"]
+Surface: TypeAlias = Callable[["Toolbox"], Iterable[Tool]]
+
+BUDGET_TOKENS = 8_000  # of active definitions that may stay from one turn to the next
+TIMEOUT_SECONDS = 60.0
+SURE_ABOVE = 0.8  # confidence from which `preload` believes a search
+_DEFAULT_POLICY = Policy()
+
+
+class Toolbox:
+    """The tools of one session: those of the surface, the pinned ones, and the active ones.
+
+    A toolbox belongs to one session and one event loop; several calls of one step may run at once. It is cheap: make
+    one per session, over a catalogue and an index that all sessions share. `surface` makes the tools by which a model
+    finds others; they are no part of the catalogue, and the policy does not touch them, only what they lead to.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        index: ToolIndex | None = None,
+        *,
+        policy: Policy = _DEFAULT_POLICY,
+        role: str | None = None,
+        pinned: Iterable[str] = (),
+        surface: Surface | None = None,
+        inactive: Inactive = "activate",
+        budget_tokens: int = BUDGET_TOKENS,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        size_of: Callable[[Tool], int] = definition_tokens,
+    ) -> None:
+        self.catalog = catalog
+        self.policy = policy
+        self.role = role
+        self.pinned = tuple(dict.fromkeys(pinned))
+        self._index = index
+        self._sight = sight_of(catalog, policy, role)
+        self._where = None if policy.hides_nothing(role) else self._sight
+        self._activation = Activation()
+        self._inactive: Inactive = inactive
+        self._budget_tokens = budget_tokens
+        self._timeout_seconds = timeout_seconds
+        self._size_of = size_of
+        self._make_surface = surface
+        self._surface = {tool.name: tool for tool in surface(self)} if surface else {}
+
+    # What there is
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """Every tool of the catalogue that the caller may know of, in the catalogue's order."""
+        return self._sight.tools(self.catalog)
+
+    def categories(self) -> dict[str, int]:
+        """How many of those tools each category has; tools without one are not counted."""
+        return dict(Counter(tool.category for tool in self.tools if tool.category))
+
+    def find(self, name: str) -> Tool | None:
+        """The tool of this name; None if there is none, or none that the caller may know of."""
+        if name not in self.catalog:
+            return None
+        try:
+            tool = self.catalog.get(name)
+        except UnknownToolError:  # another thread took it away just now
+            return None
+        return tool if self._sight(tool) else None
+
+    def verdict(self, tool: Tool) -> Verdict:
+        """What may happen with a tool, and why."""
+        return self._sight.verdict(tool)
+
+    def search(self, query: str, *, limit: int = 5) -> SearchResult:
+        """The tools that serve a request, among those the caller may know of. Nothing becomes active."""
+        return self.index.search(query, limit=limit, where=self._where)
+
+    async def search_async(self, query: str, *, limit: int = 5) -> SearchResult:
+        """The same from an event loop."""
+        return await self.index.search_async(query, limit=limit, where=self._where)
+
+    @property
+    def index(self) -> ToolIndex:
+        """The index searched; made at the first search if none was given."""
+        if self._index is None:
+            self._index = ToolIndex(self.catalog)
+        return self._index
+
+    # What the model sees
+
+    @property
+    def surface(self) -> tuple[Tool, ...]:
+        """The tools by which the model finds others."""
+        return tuple(self._surface.values())
+
+    @property
+    def active(self) -> tuple[str, ...]:
+        """The active tools in the order of their first activation; pinned ones are not among them."""
+        return tuple(tool.name for tool in self._callable(self._activation.names))
+
+    def is_active(self, name: str) -> bool:
+        """Whether the model sees this tool's definition now."""
+        return name in self._surface or (
+            (name in self.pinned or name in self._activation) and bool(self._callable([name]))
+        )
+
+    def visible(self) -> tuple[Tool, ...]:
+        """What stands in the request of the next step: the surface, then pinned, then active tools.
+
+        The order never changes while tools stay, so that a provider's prompt cache holds.
+        """
+        return (*self.surface, *self._callable(self.pinned), *self._callable(self._activation.names))
+
+    def activate(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Let the model see these tools from the next step on; gives those that it did not see before.
+
+        Names that the caller may not know of, or not call, are passed over.
+        """
+        found = [tool.name for tool in self._callable(names) if tool.name not in self.pinned]
+        return tuple(name for name in found if self._activation.add(name))
+
+    def begin_turn(self) -> tuple[str, ...]:
+        """Make room at the start of a user's turn: the least recently used tools over the budget go, and are given.
+
+        Only here, because within a turn it would break the prompt cache and take away what the model just found.
+        """
+        sizes = {tool.name: self._size_of(tool) for tool in self._callable(self._activation.names)}
+        return self._activation.shrink(sizes, self._budget_tokens)
+
+    def preload(self, user_text: str, budget_tokens: int) -> tuple[str, ...]:
+        """Activate what surely serves the user's own words, for models that forget to search; gives what is new."""
+        found = self.search(user_text)
+        if found.confidence < SURE_ABOVE:
+            return ()
+        chosen: list[str] = []
+        for hit in found.hits:
+            tool = self.find(hit.name)
+            if tool is None or hit.score < found.hits[0].score / 2:
+                continue
+            budget_tokens -= self._size_of(tool)
+            if budget_tokens < 0:
+                break
+            chosen.append(tool.name)
+        return self.activate(chosen)
+
+    # What happens
+
+    async def call(
+        self, name: str, arguments: object, context: object = None, *, approved: Approval | None = None
+    ) -> ToolResult:
+        """Call a tool for the model. Every refusal and every failure is a failed result; only cancellation raises.
+
+        A tool that needs the user's yes gives a result whose value is a `PendingApproval`, and nothing has happened.
+        """
+        tool = self._surface.get(name) or self.find(name)
+        if tool is None:
+            return refusals.unknown(name, (tool.name for tool in self.tools), self._finder)
+        verdict = Verdict(Decision.ALLOW) if name in self._surface else self.verdict(tool)
+        if verdict.decision is Decision.DENY:
+            return refusals.denied(name, verdict.reason)
+        if not self.is_active(name):
+            if self._inactive == "refuse":
+                return refusals.inactive(name, self._finder)
+            self.activate([name])
+        given = fitted(tool, arguments)
+        if not isinstance(given, Fitted):
+            return ToolResult.failure(given)
+        if verdict.decision is Decision.ASK:
+            pending = PendingApproval.of(name, given.arguments, verdict.reason)
+            if approved is None:
+                return pending.as_result()
+            if approved != pending.approve():
+                return refusals.other_approval(name)
+        self._activation.use(name)
+        return await self._run(tool, given.arguments, context)
+
+    async def _run(self, tool: Tool, arguments: Mapping[str, Any], context: object) -> ToolResult:
+        limit = asyncio.timeout(self._timeout_seconds)
+        try:
+            async with limit:
+                return ToolResult.of(await tool.call(arguments, context))
+        except Exception as error:  # foreign code: the tool
+            if limit.expired():
+                return refusals.timed_out(tool.name, self._timeout_seconds)
+            logger.error("Tool %r failed", tool.name, exc_info=error)
+            return refusals.broken(tool.name, error)
+
+    # What stays
+
+    def snapshot(self) -> dict[str, Any]:
+        """What makes this session's toolbox its own, as JSON can hold it. Policy and role are not in it."""
+        return self._activation.snapshot()
+
+    @classmethod
+    def restore(
+        cls, snapshot: Mapping[str, Any], catalog: Catalog, index: ToolIndex | None = None, **options: Any
+    ) -> "Toolbox":
+        """A toolbox as it was; `options` are those of a new one. Tools that are gone show nowhere."""
+        toolbox = cls(catalog, index, **options)
+        toolbox._activation = Activation.restored(snapshot)
+        return toolbox
+
+    # The rest
+
+    @property
+    def _finder(self) -> str | None:
+        return next(iter(self._surface), None)
+
+    def _callable(self, names: Iterable[str]) -> list[Tool]:
+        """Those of the tools that are there, may be known and may be called, or asked for."""
+        found = (self.find(name) for name in names if name not in self._surface)
+        return [tool for tool in found if tool is not None and self.verdict(tool).decision is not Decision.DENY]

@@ -1,0 +1,1 @@
+"""WHERE content is kept: tables, transactions, revisions, and who points at whom. Knows no tools and no HTML."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
+from warnings import catch_warnings
 from weakref import ref
 
 from toolcrib.discovery.token_estimate import estimate
@@ -56,11 +57,7 @@ def is_exact(model: str | None = None) -> bool:
 
 def definition_tokens(tool: Tool, wire: Wire = "openai-chat") -> int:
     """The tokens of a tool's entry in a request; counted once for each tool."""
-    counted = _counted_of(tool)
-    tokens = counted.get(wire)
-    if tokens is None:
-        tokens = counted[wire] = count_tokens(compact_json(definition(tool, wire)))
-    return tokens
+    return counted_once(tool, wire, lambda tool: compact_json(definition(tool, wire)))
 
 
 def definitions_tokens(tools: Iterable[Tool], wire: Wire = "openai-chat") -> int:
@@ -96,11 +93,20 @@ def _texts(value: object, key: str = "") -> Iterable[str]:
             yield from _texts(inner, key)
 
 
-# Counts by the tool's identity: a tool is frozen, but cannot be hashed, for its schema is a dict. Entries go with tools.
-_counted: dict[int, tuple[ref[Tool], dict[Wire, int]]] = {}
+# Counts by identity: a tool is frozen, but cannot be hashed, for its schema is a dict. An entry goes with its tool.
+_counted: dict[int, tuple[ref[Tool], dict[str, int]]] = {}
 
 
-def _counted_of(tool: Tool) -> dict[Wire, int]:
+def counted_once(tool: Tool, what: str, text: Callable[[Tool], str]) -> int:
+    """The tokens of a text made of a tool, made and counted once for each tool; `what` names the text."""
+    counts = _counts_of(tool)
+    tokens = counts.get(what)
+    if tokens is None:
+        tokens = counts[what] = count_tokens(text(tool))
+    return tokens
+
+
+def _counts_of(tool: Tool) -> dict[str, int]:
     key = id(tool)
     held = _counted.get(key)
     if held is not None and held[0]() is tool:
@@ -111,7 +117,7 @@ def _counted_of(tool: Tool) -> dict[Wire, int]:
         if (held := _counted.get(key)) is not None and held[0] is gone:
             del _counted[key]
 
-    fresh: dict[Wire, int] = {}
+    fresh: dict[str, int] = {}
     _counted[key] = (ref(tool, forget), fresh)
     return fresh
 
@@ -119,11 +125,12 @@ def _counted_of(tool: Tool) -> dict[Wire, int]:
 @cache
 def _o200k() -> Callable[[str], int] | None:
     """The exact counter, if it is installed; loading it takes half a second, once."""
-    try:
-        from bpe_openai import get_encoding  # pyright: ignore[reportMissingTypeStubs]  # the package has none
-    except ImportError:
-        return None
-    encode = cast("Callable[[str], list[int]]", get_encoding("o200k_base").encode_ordinary)
+    with catch_warnings(action="ignore", category=DeprecationWarning):  # it reads its files in an old way
+        try:
+            from bpe_openai import get_encoding  # pyright: ignore[reportMissingTypeStubs]  # the package has none
+        except ImportError:
+            return None
+        encode = cast("Callable[[str], list[int]]", get_encoding("o200k_base").encode_ordinary)
 
     def count(text: str) -> int:
         if len(text) <= _LONGEST_ENCODED:

@@ -57,10 +57,13 @@ class PendingApproval:
 
 def digest(tool: str, arguments: Mapping[str, Any]) -> str:
     """A fingerprint of one call: the same for the same tool and arguments, in whatever order they stand."""
-    said = json.dumps([tool, arguments], sort_keys=True, separators=(",", ":"), default=_told_apart)
-    return hashlib.sha256(said.encode()).hexdigest()
+    foreign = 0
 
+    def told_apart(value: object) -> list[str]:
+        nonlocal foreign
+        foreign += 1
+        return [type(value).__qualname__, repr(value)]
 
-def _told_apart(value: object) -> list[str]:
-    """What JSON cannot say, so that it is never taken for the text it looks like."""
-    return [type(value).__qualname__, repr(value)]
+    said = json.dumps([tool, arguments], sort_keys=True, separators=(",", ":"), default=told_apart)
+    # With their number, what JSON cannot say is never taken for the list that spells it.
+    return hashlib.sha256(f"{foreign} {said}".encode()).hexdigest()

@@ -29,9 +29,7 @@ def inactive(name: str, finder: str | None) -> ToolResult:
 
 def other_approval(name: str) -> ToolResult:
     """The user's yes was for something else."""
-    return ToolResult.failure(
-        f"{name} was not called: what the user agreed to is another call. Ask them about this one, with its arguments."
-    )
+    return ToolResult.failure(f"{name} was not called: the user agreed to another call. Ask them about this one.")
 
 
 def timed_out(name: str, seconds: float) -> ToolResult:

@@ -28,6 +28,7 @@ Surface: TypeAlias = Callable[["Toolbox"], Iterable[Tool]]
 BUDGET_TOKENS = 8_000  # of active definitions that may stay from one turn to the next
 TIMEOUT_SECONDS = 60.0
 SURE_ABOVE = 0.8  # confidence from which `preload` believes a search
+NEAR_FIRST = 0.5  # and the share of the first hit's score from which it takes another one along
 _DEFAULT_POLICY = Policy()
 
 
@@ -50,7 +51,7 @@ class Toolbox:
         surface: Surface | None = None,
         inactive: Inactive = "activate",
         budget_tokens: int = BUDGET_TOKENS,
-        timeout_seconds: float = TIMEOUT_SECONDS,
+        timeout_seconds: float | None = TIMEOUT_SECONDS,
         size_of: Callable[[Tool], int] = definition_tokens,
     ) -> None:
         self.catalog = catalog
@@ -149,20 +150,18 @@ class Toolbox:
         sizes = {tool.name: self._size_of(tool) for tool in self._callable(self._activation.names)}
         return self._activation.shrink(sizes, self._budget_tokens)
 
-    def preload(self, user_text: str, budget_tokens: int) -> tuple[str, ...]:
+    async def preload(self, user_text: str, budget_tokens: int) -> tuple[str, ...]:
         """Activate what surely serves the user's own words, for models that forget to search; gives what is new."""
-        found = self.search(user_text)
+        found = await self.search_async(user_text)
         if found.confidence < SURE_ABOVE:
             return ()
+        near_first = [hit.name for hit in found.hits if hit.score >= found.hits[0].score * NEAR_FIRST]
         chosen: list[str] = []
-        for hit in found.hits:
-            tool = self.find(hit.name)
-            if tool is None or hit.score < found.hits[0].score / 2:
-                continue
-            budget_tokens -= self._size_of(tool)
-            if budget_tokens < 0:
-                break
-            chosen.append(tool.name)
+        for tool in self._callable(near_first):
+            size = 0 if self.is_active(tool.name) else self._size_of(tool)
+            if size <= budget_tokens:
+                budget_tokens -= size
+                chosen.append(tool.name)
         return self.activate(chosen)
 
     # What happens
@@ -176,14 +175,15 @@ class Toolbox:
         """
         tool = self._surface.get(name) or self.find(name)
         if tool is None:
-            return refusals.unknown(name, (tool.name for tool in self.tools), self._finder)
+            return refusals.unknown(name, [*self._surface, *(tool.name for tool in self.tools)], self._finder)
         verdict = Verdict(Decision.ALLOW) if name in self._surface else self.verdict(tool)
         if verdict.decision is Decision.DENY:
             return refusals.denied(name, verdict.reason)
         if not self.is_active(name):
-            if self._inactive == "refuse":
+            if self._inactive == "refuse" and approved is None:  # what the user agreed to needs no second search
                 return refusals.inactive(name, self._finder)
             self.activate([name])
+        self._activation.use(name)
         given = fitted(tool, arguments)
         if not isinstance(given, Fitted):
             return ToolResult.failure(given)
@@ -193,7 +193,6 @@ class Toolbox:
                 return pending.as_result()
             if approved != pending.approve():
                 return refusals.other_approval(name)
-        self._activation.use(name)
         return await self._run(tool, given.arguments, context)
 
     async def _run(self, tool: Tool, arguments: Mapping[str, Any], context: object) -> ToolResult:
@@ -202,7 +201,7 @@ class Toolbox:
             async with limit:
                 return ToolResult.of(await tool.call(arguments, context))
         except Exception as error:  # foreign code: the tool
-            if limit.expired():
+            if self._timeout_seconds is not None and limit.expired():
                 return refusals.timed_out(tool.name, self._timeout_seconds)
             logger.error("Tool %r failed", tool.name, exc_info=error)
             return refusals.broken(tool.name, error)
@@ -221,6 +220,25 @@ class Toolbox:
         toolbox = cls(catalog, index, **options)
         toolbox._activation = Activation.restored(snapshot)
         return toolbox
+
+    def handed_to(self, role: str | None = None, *, pinned: Iterable[str] | None = None) -> "Toolbox":
+        """A toolbox for a sub-agent: the same tools are active, and from here on each goes its own way.
+
+        What is not given stays as it is here. The new one sees and calls what its own role may.
+        """
+        return Toolbox.restore(
+            self.snapshot(),
+            self.catalog,
+            self._index,
+            policy=self.policy,
+            role=self.role if role is None else role,
+            pinned=self.pinned if pinned is None else pinned,
+            surface=self._make_surface,
+            inactive=self._inactive,
+            budget_tokens=self._budget_tokens,
+            timeout_seconds=self._timeout_seconds,
+            size_of=self._size_of,
+        )
 
     # The rest
 

@@ -42,6 +42,16 @@ class FunctionCall:
         except (Exception, SystemExit) as error:  # foreign code: the tool; its `sys.exit()` must not end the agent
             return self._failed(error)
 
+    def refusal(self, arguments: object) -> str | None:
+        """What a call would say against these arguments; None if it would run."""
+        try:
+            keywords = self._keywords(arguments)
+        except ValidationError as error:
+            return explain(self.name, error, self.signature.parameters)
+        except Exception:  # foreign code, as above: the call itself tells about it
+            return None
+        return explain_not_an_object(self.name, arguments) if keywords is None else None
+
     def _keywords(self, arguments: object) -> dict[str, Any] | None:
         if not isinstance(arguments, Mapping):
             return None

@@ -73,10 +73,10 @@ def _circular(tool: str) -> ToolDefinitionError:
 
 def argument_schema(parameters: Mapping[str, Any], argument: str) -> Mapping[str, Any] | None:
     """The schema of one argument, with the definitions it points to; None for an unknown argument."""
-    schema = parameters.get("properties", {}).get(argument)
+    schema = _mapping(parameters, "properties").get(argument)
     if schema is None:
         return None
-    definitions = parameters.get("$defs", {})
+    definitions = _mapping(parameters, "$defs")
     needed: dict[str, Any] = {}
     open_names = list(_referenced(schema))
     while open_names:
@@ -85,6 +85,12 @@ def argument_schema(parameters: Mapping[str, Any], argument: str) -> Mapping[str
             needed[name] = definitions[name]
             open_names.extend(_referenced(definitions[name]))
     return {**schema, "$defs": needed} if needed else schema
+
+
+def _mapping(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """What stands under a key; nothing if it is no mapping, which foreign schemas are free to get wrong."""
+    held = schema.get(key)
+    return cast("Mapping[str, Any]", held) if isinstance(held, Mapping) else {}
 
 
 def _referenced(schema: object) -> Iterator[str]:

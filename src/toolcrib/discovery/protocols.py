@@ -1,0 +1,78 @@
+"""How to use the tools that are active now: one block of the prompt, with exactly their protocols, never more."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from toolcrib.discovery.guidance import Guidance
+from toolcrib.tools.tool import Tool
+
+# A note must not end the block it stands in, and speak to the model as if it were us.
+_OUR_TAGS = re.compile(r"<(?=/?\s*(?:active|changed)-protocols)", re.IGNORECASE)
+
+
+class Delivery(StrEnum):
+    """How the model learns that the active protocols changed."""
+
+    REPLACE = "replace"  # the block in the system prompt is rewritten
+    APPEND = "append"  # a new system message tells the change; what was sent stays, and so does the prompt cache
+    AUTO = "auto"  # as the provider likes it
+
+
+# Providers that cache by prefix and take system messages in mid-conversation (some bind reasoning to the prefix, too).
+# Elsewhere the list of tools changes with each discovery anyway, and there is no cached prefix to keep.
+_APPENDING = frozenset({"anthropic", "openai", "openai-responses", "azure-responses"})
+
+
+def delivery_for(provider: str, delivery: Delivery = Delivery.AUTO) -> Delivery:
+    """How to deliver to a provider such as `anthropic`, or a model such as `anthropic:claude-sonnet`."""
+    if delivery is not Delivery.AUTO:
+        return delivery
+    return Delivery.APPEND if provider.partition(":")[0].strip().casefold() in _APPENDING else Delivery.REPLACE
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One entry of the block: a tool's protocol, or the guidance of a category."""
+
+    heading: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"## {self.heading}\n{self.text}"
+
+
+def active_notes(tools: Iterable[Tool], guidance: Guidance | None = None) -> tuple[Note, ...]:
+    """What there is to know about these tools: each category's guidance once, before its first tool."""
+    notes: dict[str, Note] = {}
+    for tool in tools:
+        if guidance is not None and (said := guidance.about(tool.category)):
+            notes.setdefault(heading := f"category {tool.category}", Note(heading, _inside(said)))
+        if tool.protocol is not None and (said := tool.protocol.render()):
+            notes.setdefault(tool.name, Note(tool.name, _inside(said)))
+    return tuple(notes.values())
+
+
+def protocols_block(tools: Iterable[Tool], guidance: Guidance | None = None) -> str:
+    """The block for these tools; nothing at all when there is nothing to say."""
+    notes = active_notes(tools, guidance)
+    return "\n".join(["<active-protocols>", *map(str, notes), "</active-protocols>"]) if notes else ""
+
+
+def protocol_delta(before: Sequence[Note], after: Sequence[Note]) -> str:
+    """The message that takes a model from one set of notes to another; nothing when they are the same."""
+    fresh = [note for note in after if note not in before]
+    staying = {note.heading for note in after}
+    # A note that was rewritten stands among the fresh ones, and takes the place of the old one there.
+    gone = [note.heading for note in before if note.heading not in staying]
+    if not fresh and not gone:
+        return ""
+    lines = ["<changed-protocols>", *map(str, fresh)]
+    if gone:
+        lines.append(f"No longer valid: {', '.join(gone)}")
+    return "\n".join([*lines, "</changed-protocols>"])
+
+
+def _inside(text: str) -> str:
+    return _OUR_TAGS.sub("‹", text.strip())

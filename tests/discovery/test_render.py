@@ -1,5 +1,7 @@
 """What a model reads about tools: whole texts with their token counts, and strangers' words made harmless."""
 
+# ruff: noqa: E501 - whole lines, as a model reads them
+
 import json
 from collections.abc import Mapping
 from typing import Any

@@ -1,0 +1,14 @@
+"""What a discovery tool found, for programs: its text is for the model, this is the `value` of the same result."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discovered:
+    """The tools an answer names. The agent makes its events of it, and native forms their references."""
+
+    query: str = ""
+    tools: tuple[str, ...] = ()  # in the order shown
+    activated: tuple[str, ...] = ()  # those the model did not see before
+    confidence: float = 0.0
+    warnings: tuple[str, ...] = ()  # for the operator, such as an embedder that does not answer

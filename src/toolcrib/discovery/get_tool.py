@@ -1,0 +1,42 @@
+"""`get_tool`: one tool's schema and protocol, on demand. It serves compact mode alone, and the surface browse."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from toolcrib.discovery import refusals
+from toolcrib.discovery.discovered import Discovered
+from toolcrib.discovery.display import SOURCE, Display
+from toolcrib.discovery.toolbox import Toolbox
+from toolcrib.tools.function import tool
+from toolcrib.tools.result import ToolResult
+from toolcrib.tools.tool import Tool
+
+GET_TOOL = "get_tool"
+DESCRIPTION = "Get a tool's arguments and usage notes, and make it callable. Do this before its first call."
+CALL_BY_NAME = "Call it by name."
+
+
+def compact_surface(toolbox: Toolbox) -> tuple[Tool, ...]:
+    """The one tool of compact mode, whose prompt lists every tool's name and one line."""
+    return (get_tool(toolbox),)
+
+
+def get_tool(toolbox: Toolbox, *, then: str = CALL_BY_NAME) -> Tool:
+    """A tool that describes another in full and activates it; `then` says how to call that one."""
+    display = Display(toolbox)
+
+    @tool(name=GET_TOOL, description=DESCRIPTION, phrases=("show a tool's arguments", "how is this tool called"))
+    async def get(name: Annotated[str, Field(description="Exact name of the tool")]) -> ToolResult:
+        held = toolbox.find(name.strip())
+        if held is None:
+            return refusals.unknown(name, (one.name for one in toolbox.tools), None)
+        if not display.may_call(held):
+            return refusals.denied(held.name, toolbox.verdict(held).reason)
+        activated = toolbox.activate([held.name])
+        return ToolResult(
+            text=f"{display.specification(held)}\n{then}",
+            value=Discovered(query=name, tools=(held.name,), activated=activated, confidence=1.0),
+        )
+
+    return get.with_metadata(source=SOURCE)

@@ -12,6 +12,10 @@ ToolcribError
 ├── QueryFileError          a file of labelled requests is wrong; names file and line
 ├── ModeError               a mode, a context window or a share that cannot be
 ├── NativeFormError         tools that a provider would refuse
+├── StoreError              sessions cannot be kept or read: a damaged file, a newer version, a full disk
+│   ├── UnknownSessionError
+│   ├── SessionBusyError    somebody else has the session open
+│   └── SessionLostError    the session is no longer ours to write
 ├── MissingExtraError       an optional dependency is not installed
 └── EmbedderError           an embedder cannot answer
 
@@ -83,6 +87,41 @@ class ModeError(ToolcribError):
 
 class NativeFormError(ToolcribError):
     """Tools in a form that a provider would refuse."""
+
+
+class StoreError(ToolcribError):
+    """A store that cannot keep or give what was asked."""
+
+
+class UnknownSessionError(StoreError):
+    """An id that no session has."""
+
+    def __init__(self, session_id: str, known: Iterable[str]) -> None:
+        hint = did_you_mean(session_id, known) or "See: toolcrib sessions list"
+        super().__init__(f"There is no session {session_id!r}.", hint=hint)
+        self.session_id = session_id
+
+
+class SessionBusyError(StoreError):
+    """A session that somebody else has open."""
+
+    def __init__(self, session_id: str, holder: str) -> None:
+        super().__init__(
+            f"The session {session_id!r} is busy: {holder} has it open.",
+            hint="Wait until the other one is done, or open another session.",
+        )
+        self.session_id = session_id
+
+
+class SessionLostError(StoreError):
+    """A session that was open here and is not any more: it was closed, or another process took it over."""
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(
+            f"The session {session_id!r} is no longer open here; nothing was written.",
+            hint="Open it again. Another process takes a session over when its holder was silent for too long.",
+        )
+        self.session_id = session_id
 
 
 class MissingExtraError(ToolcribError):

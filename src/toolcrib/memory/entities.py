@@ -1,0 +1,89 @@
+"""From a tool's result to entities, by what the tool itself says; and how well that went.
+
+An extraction is foreign code on foreign data: whatever it does, the run goes on, and the log names the tool.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, cast
+
+from toolcrib.memory.plain_text import can_be_written, plain
+from toolcrib.tools.extraction import Entity, Extraction, at_path
+from toolcrib.tools.result import ToolResult
+from toolcrib.tools.tool import Tool
+
+MOST_FROM_ONE_RESULT = 5
+MOST_ID_CHARACTERS = 256  # a longer one fills the prompt, and one cut short names nothing
+MOST_NAME_CHARACTERS = 200
+
+logger = logging.getLogger(__name__)
+
+
+class Reading(StrEnum):
+    """How a result was read."""
+
+    SKIPPED = "skipped"  # nothing to read: the tool names no entities, or it failed
+    READ = "read"  # as the tool says; there may still have been no entity in it
+    MISSED = "missed"  # the result does not look as the tool's extraction says
+    FAILED = "failed"  # the extraction raised, or gave something else than entities
+
+    @property
+    def processed(self) -> bool | None:
+        """Whether the result was made use of; None when there was nothing to read."""
+        return None if self is Reading.SKIPPED else self is Reading.READ
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The entities of one result."""
+
+    reading: Reading
+    entities: tuple[Entity, ...] = ()
+
+
+def find_entities(tool: Tool, result: ToolResult, *, at: datetime) -> Found:
+    """The first few entities in a result, all seen at the moment given; never raises."""
+    if tool.extraction is None or result.failed:
+        return Found(reading=Reading.SKIPPED)
+    try:
+        given = tool.extraction(result.value)
+        entities = tuple(_first_few(_checked(given), at))
+        missed = not entities and isinstance(tool.extraction, Extraction) and _looks_different(tool.extraction, result)
+    except Exception:  # foreign code on foreign data
+        logger.warning("The extraction of %s failed; its result was not read.", tool.name, exc_info=True)
+        return Found(reading=Reading.FAILED)
+    if missed:
+        logger.warning("The result of %s does not look as its extraction says; nothing was read.", tool.name)
+        return Found(reading=Reading.MISSED)
+    return Found(reading=Reading.READ, entities=entities)
+
+
+def _checked(given: object) -> Sequence[Entity]:
+    items = cast("Sequence[object]", given) if isinstance(given, list | tuple) else [given]
+    if wrong := [item for item in items if not isinstance(item, Entity)]:
+        raise TypeError(f"An extraction gives a list of Entity, not of {type(wrong[0]).__name__}.")
+    return cast("Sequence[Entity]", items)
+
+
+def _first_few(entities: Sequence[Entity], at: datetime) -> Iterator[Entity]:
+    taken: set[tuple[str, str]] = set()
+    for entity in entities:
+        key = entity.type, entity.id
+        if key in taken or not can_be_written(entity.id) or not 0 < len(entity.id) <= MOST_ID_CHARACTERS:
+            continue  # a model could not repeat such an id, so it could do nothing with the entity
+        taken.add(key)
+        name = plain(entity.name, MOST_NAME_CHARACTERS) or entity.id
+        yield replace(entity, type=plain(entity.type, MOST_NAME_CHARACTERS), name=name, seen_at=at)
+        if len(taken) == MOST_FROM_ONE_RESULT:
+            return
+
+
+def _looks_different(extraction: Extraction, result: ToolResult) -> bool:
+    """Whether there was something, but not what the extraction says. An empty list is as it should be."""
+    found: Any = at_path(result.value, extraction.path)
+    if extraction.is_array and isinstance(found, Sequence) and not isinstance(found, str | bytes):
+        return len(cast("Sequence[object]", found)) > 0
+    return True

@@ -1,0 +1,158 @@
+"""The working memory of a session: a frozen value, and the new one after each thing that happens."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from toolcrib.errors import StoreError
+from toolcrib.memory.entities import Reading, find_entities
+from toolcrib.memory.plain_text import plain
+from toolcrib.tools.extraction import Entity
+from toolcrib.tools.result import ToolResult
+from toolcrib.tools.tool import Tool
+
+VERSION = 1
+MOST_ENTITIES = 10
+MOST_TOOLS = 50  # of those found, and of those used: a long session must not grow a long memory
+MOST_SUMMARY_CHARACTERS = 2_000
+
+
+class Outcome(StrEnum):
+    """How a call ended."""
+
+    OK = "ok"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolUse:
+    """How a tool was used in a session."""
+
+    name: str
+    count: int
+    last_used: datetime
+    last_outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkingMemory:
+    """What a session knows; the newest stands first everywhere."""
+
+    entities: tuple[Entity, ...] = ()
+    discovered: tuple[str, ...] = ()  # names of tools that a search gave
+    used: tuple[ToolUse, ...] = ()
+    summary: str = ""
+
+    def with_entities(self, entities: Iterable[Entity]) -> "WorkingMemory":
+        """Entities of the same type and id become one, the newest; of all, the newest few are kept."""
+        newest: dict[tuple[str, str], Entity] = {}
+        for entity in (*entities, *self.entities):
+            key = entity.type, entity.id
+            if key not in newest or entity.seen_at > newest[key].seen_at:
+                newest[key] = entity
+        ordered = sorted(newest.values(), key=lambda entity: entity.seen_at, reverse=True)
+        return replace(self, entities=tuple(ordered[:MOST_ENTITIES]))
+
+    def with_discovered(self, names: Iterable[str]) -> "WorkingMemory":
+        """A search gave these tools, the best first."""
+        return replace(self, discovered=tuple(dict.fromkeys((*names, *self.discovered)))[:MOST_TOOLS])
+
+    def with_use(self, name: str, outcome: Outcome, *, at: datetime) -> "WorkingMemory":
+        """A tool was called."""
+        before = next((use.count for use in self.used if use.name == name), 0)
+        use = ToolUse(name=name, count=before + 1, last_used=at, last_outcome=outcome)
+        others = (other for other in self.used if other.name != name)
+        return replace(self, used=(use, *others)[:MOST_TOOLS])
+
+    def with_summary(self, summary: str) -> "WorkingMemory":
+        """What happened so far, in words; kept on one line and not too long."""
+        return replace(self, summary=plain(summary, MOST_SUMMARY_CHARACTERS))
+
+    def with_result(self, tool: Tool, result: ToolResult, *, at: datetime) -> "Noted":
+        """A tool was called and gave this. Never raises; `reading` says whether its entities could be found."""
+        found = find_entities(tool, result, at=at)
+        outcome = Outcome.FAILED if result.failed else Outcome.OK
+        return Noted(
+            memory=self.with_use(tool.name, outcome, at=at).with_entities(found.entities), reading=found.reading
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The memory as JSON can say it."""
+        return {
+            "version": VERSION,
+            "entities": [
+                {"type": one.type, "id": one.id, "name": one.name, "seen_at": one.seen_at.isoformat()}
+                for one in self.entities
+            ],
+            "discovered": list(self.discovered),
+            "used": [
+                {
+                    "name": use.name,
+                    "count": use.count,
+                    "last_used": use.last_used.isoformat(),
+                    "last_outcome": use.last_outcome.value,
+                }
+                for use in self.used
+            ],
+            "summary": self.summary,
+        }
+
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any]) -> "WorkingMemory":
+        """The memory that `to_json` wrote, in this version of Toolcrib or an older one."""
+        try:
+            if said["version"] > VERSION:
+                raise StoreError(
+                    f"This working memory has the form {said['version']}; this Toolcrib knows forms up to {VERSION}.",
+                    hint="Update Toolcrib: pip install --upgrade toolcrib",
+                )
+            return cls(
+                entities=tuple(
+                    Entity(
+                        type=str(one["type"]),
+                        id=str(one["id"]),
+                        name=str(one["name"]),
+                        seen_at=_moment(one["seen_at"]),
+                    )
+                    for one in _list(said, "entities")[:MOST_ENTITIES]
+                ),
+                discovered=tuple(map(str, _list(said, "discovered")[:MOST_TOOLS])),
+                used=tuple(
+                    ToolUse(
+                        name=str(use["name"]),
+                        count=int(use["count"]),
+                        last_used=_moment(use["last_used"]),
+                        last_outcome=Outcome(use["last_outcome"]),
+                    )
+                    for use in _list(said, "used")[:MOST_TOOLS]
+                ),
+                summary=str(said["summary"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise StoreError(
+                f"This is not a working memory: {type(error).__name__}: {error}.",
+                hint="Use what `to_json` or `toolcrib sessions export` wrote, unchanged.",
+            ) from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """The memory after a result, and how that result was read."""
+
+    memory: WorkingMemory
+    reading: Reading
+
+
+def _list(said: Mapping[str, Any], field: str) -> list[Any]:
+    if isinstance(said[field], list):
+        return said[field]
+    raise TypeError(f"{field!r} is not a list")
+
+
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(f"{text!r} has no time zone")  # it could not be compared with those that have
+    return moment

@@ -17,6 +17,7 @@ from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.discovery.wire import definition
 from toolcrib.policy import Decision, Policy, Rule
 from toolcrib.search.result import Hit, Path, SearchResult
+from toolcrib.tools.tool import Risk
 
 
 def images() -> ScriptedIndex:
@@ -294,7 +295,7 @@ Call it by name.\
 
 
 async def test_get_tool_refuses_what_is_not_there_or_not_allowed() -> None:
-    policy = Policy(rules=(Rule(Decision.HIDE, name="get_weather"), Rule(Decision.DENY, risk="destructive")))
+    policy = Policy(rules=(Rule(Decision.HIDE, name="get_weather"), Rule(Decision.DENY, risk=Risk.DESTRUCTIVE)))
     box = toolbox(surface=compact_surface, policy=policy)
     texts = [await said(box, "get_tool", name=name) for name in ("get_pag", "get_weather", "delete_page")]
     assert texts == snapshot(

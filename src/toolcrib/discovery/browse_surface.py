@@ -1,0 +1,149 @@
+"""Surface browse: five tools by which a model walks a catalogue. The list of tools it sees never changes.
+
+That suits clients that cannot take new tools within a conversation, such as MCP clients: whatever is found is run by
+`execute_tool`, and policy and confirmation act on the inner tool. Each answer is a page of a few hundred tokens.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from toolcrib.discovery.breadth import MOST_TOOLS, is_sure
+from toolcrib.discovery.discovered import Discovered
+from toolcrib.discovery.display import SOURCE, Display
+from toolcrib.discovery.get_tool import get_tool
+from toolcrib.discovery.pages import Page, no_such_page, pages_of, place
+from toolcrib.discovery.render import name_line, tool_list
+from toolcrib.discovery.search_surface import (
+    NO_QUERY,
+    NO_TOOLS,
+    Limit,
+    Query,
+    discovered,
+    not_searched,
+    nothing_found,
+    tools_found,
+)
+from toolcrib.discovery.source_state import SourceStates, missing_sources
+from toolcrib.discovery.toolbox import Toolbox
+from toolcrib.tools.function import tool
+from toolcrib.tools.result import ToolResult
+from toolcrib.tools.tool import Tool
+
+CATEGORIES_PER_PAGE = 30
+TOOLS_PER_PAGE = 15
+NAMES_PER_CATEGORY = 2  # shown beside a category, as a taste of what it holds
+
+LIST_CATEGORIES = "List the categories of tools. Start here when you do not know what there is."
+BROWSE_CATEGORY = "List the tools of a category, one line each."
+SEARCH_TOOLS = (
+    "Find tools by what they do, in any language. Always search before you say that something cannot be done."
+)
+EXECUTE_TOOL = "Run a tool by name with its arguments, as get_tool or search_tools showed them."
+HOW_TO_EXECUTE = "Run it with execute_tool."
+
+
+def browse_surface(toolbox: Toolbox, *, sources: SourceStates | None = None) -> tuple[Tool, ...]:
+    """The five tools of this surface; `Toolbox(catalog, surface=browse_surface)` makes them the way into a toolbox."""
+    display = Display(toolbox)
+    made = (_list_categories(display), _browse_category(display), _search_tools(display, sources))
+    own = {*(one.name for one in made), "get_tool", "execute_tool"}
+    browsing = (*made, get_tool(toolbox, then=HOW_TO_EXECUTE), _execute_tool(toolbox, own))
+    return tuple(one.with_metadata(source=SOURCE) for one in browsing)
+
+
+def _list_categories(display: Display) -> Tool:
+    @tool(description=LIST_CATEGORIES, phrases=("what kinds of tools are there",))
+    async def list_categories(page: Page = 1) -> ToolResult:
+        categories = list(display.categories.items())
+        if not categories:
+            return ToolResult(text=NO_TOOLS)
+        pages = pages_of(categories, CATEGORIES_PER_PAGE)
+        if not 1 <= page <= len(pages):
+            return no_such_page(page, len(pages))
+        lines = tool_list(f"{category} ({len(held)}): {_taste(held)}" for category, held in pages[page - 1])
+        more = f" list_categories(page={page + 1}) for more." if page < len(pages) else ""
+        head = f"Categories, with how many tools{place(page, len(pages))}:"
+        return ToolResult(text=f"{head}\n{lines}\nNext: browse_category(category) or search_tools(query).{more}")
+
+    return list_categories
+
+
+def _browse_category(display: Display) -> Tool:
+    @tool(description=BROWSE_CATEGORY, phrases=("which tools does a category have",))
+    async def browse_category(
+        category: Annotated[str, Field(description="As list_categories names it")], page: Page = 1
+    ) -> ToolResult:
+        known = display.category(category)
+        if known is None:
+            return ToolResult.failure(display.unknown_category(category))
+        held = display.categories[known]
+        pages = pages_of(held, TOOLS_PER_PAGE)
+        if not 1 <= page <= len(pages):
+            return no_such_page(page, len(pages))
+        shown = pages[page - 1]
+        more = f" Page {page + 1} has more." if page < len(pages) else ""
+        head = f"{known}, {len(held)} tool{'s' * (len(held) > 1)}{place(page, len(pages))}:"
+        return ToolResult(
+            text=f"{head}\n{tool_list(map(name_line, shown))}\nNext: get_tool(name) for a tool's arguments.{more}",
+            value=Discovered(query=known, tools=tuple(one.name for one in shown)),
+        )
+
+    return browse_category
+
+
+def _search_tools(display: Display, sources: SourceStates | None) -> Tool:
+    @tool(description=SEARCH_TOOLS, phrases=("find a tool",))
+    async def search_tools(query: Query, limit: Limit = 8) -> ToolResult:
+        if not query.strip():
+            return ToolResult.failure(NO_QUERY)
+        found = await display.toolbox.search_async(query, limit=MOST_TOOLS)
+        shown = tools_found(display, found, limit)
+        sure = bool(shown) and is_sure(found)
+        missing = [] if sure else missing_sources(display.toolbox, sources)
+        if not shown:
+            return nothing_found(display, query, missing, found.warnings)
+        head = "Found:" if sure else "Perhaps one of these:"
+        foot = "Next: execute_tool(name, params), or get_tool(name) for all details."
+        lines = [head, tool_list(map(display.line, shown)), *not_searched(missing), foot]
+        return ToolResult(text="\n".join(lines), value=discovered(query, found, shown))
+
+    return search_tools
+
+
+def _execute_tool(toolbox: Toolbox, own: set[str]) -> Tool:
+    async def execute(arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
+        given = dict(arguments)
+        name = given.pop("name", None)
+        if not isinstance(name, str) or not name.strip():
+            return ToolResult.failure('execute_tool needs the name of a tool, such as {"name": "...", "params": {}}.')
+        name = name.strip()
+        if name in own:
+            return ToolResult.failure(f"{name} is called by itself, not through execute_tool.")
+        # Small models leave out the wrapping, or give it another name.
+        wrapped = [key for key in _PARAMS if key in given]
+        return await toolbox.call(name, given[wrapped[0]] if wrapped else given, context)
+
+    return Tool(
+        name="execute_tool",
+        description=EXECUTE_TOOL,
+        parameters={
+            "type": "object",
+            "properties": {
+                "name": {"type": "string", "description": "Exact name of the tool"},
+                "params": {"type": "object", "description": "Its arguments"},
+            },
+            "required": ["name"],
+        },
+        call=execute,
+        phrases=("run a tool",),
+    )
+
+
+_PARAMS = ("params", "arguments", "parameters", "args")
+
+
+def _taste(tools: Sequence[Tool]) -> str:
+    names = [one.name for one in tools[:NAMES_PER_CATEGORY]]
+    return ", ".join([*names, "..."] if len(tools) > len(names) else names)

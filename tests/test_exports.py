@@ -15,6 +15,7 @@ PUBLIC = {
     "Entity",
     "Extraction",
     "Hit",
+    "Mode",
     "Protocol",
     "Risk",
     "SearchResult",
@@ -22,6 +23,7 @@ PUBLIC = {
     "ToolIndex",
     "ToolResult",
     "ToolcribError",
+    "choose_mode",
     "tool",
 }
 HEAVY = {"pydantic", "numpy", "pydantic_ai", "fastmcp", "fastapi", "tantivy", "rich", "cyclopts", "httpx2", "ruamel"}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolcrib.catalog import Catalog as Catalog
+    from toolcrib.discovery.modes import Mode as Mode, choose_mode as choose_mode
     from toolcrib.errors import ToolcribError as ToolcribError
     from toolcrib.search.index import ToolIndex as ToolIndex
     from toolcrib.search.result import Hit as Hit, SearchResult as SearchResult
@@ -22,6 +23,7 @@ _HOMES = {
     "Entity": "toolcrib.tools.extraction",
     "Extraction": "toolcrib.tools.extraction",
     "Hit": "toolcrib.search.result",
+    "Mode": "toolcrib.discovery.modes",
     "Protocol": "toolcrib.tools.protocol",
     "Risk": "toolcrib.tools.tool",
     "SearchResult": "toolcrib.search.result",
@@ -29,6 +31,7 @@ _HOMES = {
     "ToolIndex": "toolcrib.search.index",
     "ToolResult": "toolcrib.tools.result",
     "ToolcribError": "toolcrib.errors",
+    "choose_mode": "toolcrib.discovery.modes",
     "tool": "toolcrib.tools.function",
 }
 
@@ -37,6 +40,7 @@ __all__ = [  # spelled out for type checkers; `tests/test_exports.py` keeps it e
     "Entity",
     "Extraction",
     "Hit",
+    "Mode",
     "Protocol",
     "Risk",
     "SearchResult",
@@ -44,6 +48,7 @@ __all__ = [  # spelled out for type checkers; `tests/test_exports.py` keeps it e
     "ToolIndex",
     "ToolResult",
     "ToolcribError",
+    "choose_mode",
     "tool",
 ]
 

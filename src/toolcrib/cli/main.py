@@ -12,6 +12,7 @@ from toolcrib.cli.check import check
 from toolcrib.cli.explain import explain
 from toolcrib.cli.output import complain, speak_any_script
 from toolcrib.cli.search import search
+from toolcrib.cli.tokens import tokens
 from toolcrib.cli.tools import app as tools
 from toolcrib.errors import EmbedderError, ToolcribError
 
@@ -36,6 +37,7 @@ app.command(search)
 app.command(explain)
 app.command(tools)
 app.command(check)
+app.command(tokens)
 app.command(bench)
 
 

@@ -1,0 +1,149 @@
+"""The same tools in each provider's own form of tool search, ready for a request body.
+
+Anthropic: every tool is declared, most with `defer_loading`; a search answers with references. OpenAI Responses: a
+`tool_search` that the client executes; a search answers with definitions, which the API appends to the context. Chat
+Completions has neither: its list is what is visible. Where the provider allows it, a request's start stays equal
+byte for byte when a tool is found: shown tools keep their order, tools held back are sorted by name.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from toolcrib.discovery.cleaning import clean
+from toolcrib.discovery.wire import definition, schema
+from toolcrib.errors import NativeFormError
+from toolcrib.tools.tool import Tool, safe_name
+
+Entry: TypeAlias = dict[str, Any]
+
+MOST_IN_NAMESPACE = 9  # OpenAI: "fewer than 10 functions per namespace"
+MOST_NAMESPACE_NAME = 64
+MOST_NAMESPACE_DESCRIPTION = 1_024
+OTHER_TOOLS = "other_tools"  # the namespace of tools without a category
+# Names that OpenAI keeps for itself.
+RESERVED_NAMESPACES = frozenset({
+    "api_tool", "browser", "computer", "container", "file_search", "functions", "image_gen", "multi_tool_use", "python",
+    "python_user_visible", "submodel_delegator", "terminal", "tool_search", "web",
+})  # fmt: skip
+NOTHING_FOUND = "No tool fits. Try other words."
+
+
+def chat_tools(visible: Iterable[Tool]) -> list[Entry]:
+    """`tools` of an OpenAI-compatible Chat Completions request: what is visible, in its order."""
+    return [definition(tool, "openai-chat") for tool in _unique(visible)]
+
+
+def anthropic_tools(visible: Iterable[Tool], deferred: Iterable[Tool] = ()) -> list[Entry]:
+    """`tools` of an Anthropic request: the visible ones whole, then the others with `defer_loading`.
+
+    A tool that a search finds keeps its place and its flag: the reference in the result is what shows it. So give the
+    same `visible` (discovery tools and pinned ones) at each step of a session.
+    """
+    shown = _unique(visible)
+    if not shown:
+        raise NativeFormError(
+            "Anthropic refuses a request whose tools are all deferred.", hint="Leave the search tool visible."
+        )
+    held_back = _held_back(shown, deferred)
+    entries = [definition(tool, "anthropic") for tool in shown]
+    return entries + [definition(tool, "anthropic") | {"defer_loading": True} for tool in held_back]
+
+
+def anthropic_search_result(tool_use_id: str, names: Iterable[str], *, nothing: str = NOTHING_FOUND) -> Entry:
+    """The `tool_result` of a search: a reference to each found tool, or a text, for it must not be empty.
+
+    Every name must be among the request's tools; the API refuses references to others.
+    """
+    found: list[Entry] = [{"type": "tool_reference", "tool_name": name} for name in dict.fromkeys(names)]
+    content = found or [{"type": "text", "text": nothing}]
+    return {"type": "tool_result", "tool_use_id": tool_use_id, "content": content}
+
+
+def responses_tools(search: Tool, visible: Iterable[Tool] = (), deferred: Iterable[Tool] = ()) -> list[Entry]:
+    """`tools` of an OpenAI Responses request: `search` as the client's own `tool_search`, then the visible ones whole.
+
+    Tools in `deferred` follow in namespaces by category: the model sees only what each namespace is about. Leave them
+    out and the model knows of them nothing but what a search says, which is cheaper and grows with no catalogue.
+    """
+    shown = [tool for tool in _unique(visible) if tool.name != search.name]
+    return [
+        {
+            "type": "tool_search",
+            "execution": "client",
+            "description": search.description,
+            "parameters": schema(search.parameters) | {"additionalProperties": False},
+        },
+        *(definition(tool, "openai-responses") for tool in shown),
+        *namespaces(_held_back([search, *shown], deferred)),
+    ]
+
+
+def responses_search_output(call_id: str, tools: Iterable[Tool]) -> Entry:
+    """The `tool_search_output` item of a search: the definitions of the tools it found, best first."""
+    return {
+        "type": "tool_search_output",
+        "call_id": call_id,
+        "execution": "client",
+        "status": "completed",
+        "tools": [definition(tool, "openai-responses") | {"defer_loading": True} for tool in _unique(tools)],
+    }
+
+
+def namespaces(tools: Iterable[Tool]) -> list[Entry]:
+    """Tools by category, at most nine together, as `namespace` entries: `pages`, `pages_2`, ...
+
+    Inside, tools keep their full names, so a call's name alone says which tool it means.
+    """
+    by_category: dict[str, list[Tool]] = {}
+    for tool in sorted(tools, key=lambda tool: tool.name):
+        by_category.setdefault(tool.category, []).append(tool)
+    taken: set[str] = set()
+    return [
+        _namespace(_free_name(category, taken), category, part)
+        for category in sorted(by_category)
+        for part in _parts(by_category[category])
+    ]
+
+
+def _namespace(name: str, category: str, tools: Sequence[Tool]) -> Entry:
+    about = clean(category, MOST_NAMESPACE_NAME) or "Other tools"
+    listed = ", ".join(tool.name for tool in tools)
+    return {
+        "type": "namespace",
+        "name": name,
+        "description": clean(f"{about}: {listed}", MOST_NAMESPACE_DESCRIPTION),
+        "tools": [definition(tool, "openai-responses") | {"defer_loading": True} for tool in tools],
+    }
+
+
+def _free_name(category: str, taken: set[str]) -> str:
+    """A safe name for one more namespace of a category; `taken` remembers it."""
+    base = safe_name(category) if category else OTHER_TOOLS
+    base = f"{base}_tools" if base in RESERVED_NAMESPACES else base
+    name, count = base, 1
+    while name.casefold() in taken:
+        count += 1
+        ending = f"_{count}"
+        name = f"{base[: MOST_NAMESPACE_NAME - len(ending)]}{ending}"
+    taken.add(name.casefold())
+    return name
+
+
+def _parts(tools: Sequence[Tool]) -> Iterator[Sequence[Tool]]:
+    for start in range(0, len(tools), MOST_IN_NAMESPACE):
+        yield tools[start : start + MOST_IN_NAMESPACE]
+
+
+def _held_back(shown: Iterable[Tool], deferred: Iterable[Tool]) -> list[Tool]:
+    """The deferred tools that are not shown already, by name."""
+    known = {tool.name for tool in shown}
+    others: Mapping[str, Tool] = {tool.name: tool for tool in deferred if tool.name not in known}
+    return [others[name] for name in sorted(others)]
+
+
+def _unique(tools: Iterable[Tool]) -> list[Tool]:
+    """Each tool once, where it stood first."""
+    found: dict[str, Tool] = {}
+    for tool in tools:
+        found.setdefault(tool.name, tool)
+    return list(found.values())

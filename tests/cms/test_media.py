@@ -74,11 +74,3 @@ def test_the_same_picture_twice_is_kept_once_and_can_go(tmp_path: Path) -> None:
     library.remove(picture.sha256, picture.mime)
     assert library.read(picture.sha256, picture.mime) is None
     assert not library.thumbnail(picture.sha256).exists()
-
-
-def test_files_nobody_speaks_of_are_swept(tmp_path: Path) -> None:
-    library, wanted, other = MediaLibrary(tmp_path), Picture.read(photo()), Picture.read(photo(size=(9, 9)))
-    library.keep(wanted)
-    library.keep(other)
-    library.remove_all_but({wanted.sha256}.__contains__)
-    assert {path.name.partition(".")[0] for path in tmp_path.rglob("*.*")} == {wanted.sha256}

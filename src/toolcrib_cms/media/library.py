@@ -6,7 +6,6 @@ names), colour tricks or data hidden behind the picture.
 
 import hashlib
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -95,12 +94,6 @@ class MediaLibrary:
         """Let go of a file and its thumbnail."""
         self._path(sha256, mime).unlink(missing_ok=True)
         self.thumbnail(sha256).unlink(missing_ok=True)
-
-    def remove_all_but(self, keep: Callable[[str], bool]) -> None:
-        """Let go of every file whose hash is not wanted: what a stopped process left behind."""
-        for path in [*self._folder.glob("*.*"), *self._folder.glob("thumbnails/*")]:
-            if not keep(path.name.partition(".")[0]):
-                path.unlink(missing_ok=True)
 
     def _path(self, sha256: str, mime: str) -> Path:
         return self._folder / f"{sha256}.{_ENDINGS[mime]}"

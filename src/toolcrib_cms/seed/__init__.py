@@ -1,0 +1,1 @@
+"""The demo site: a plant shop named Verdant, written into an empty database."""

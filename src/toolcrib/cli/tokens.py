@@ -130,4 +130,4 @@ def _kind_of_count(model: str, *, exact: bool) -> str:
         return f"counted with o200k, the vocabulary of {model}; costs are for input, nothing of it cached"
     if is_exact():
         return f"counted with o200k: an estimate for {model}; costs are for input, nothing of it cached"
-    return "estimated, within about 10 %; for exact counts: pip install 'toolcrib[tokens]'"
+    return "an estimate, within 10 % for English tools; for exact counts: pip install 'toolcrib[tokens]'"

@@ -1,0 +1,328 @@
+"""What tools cost in tokens: all of them loaded, a line each, or found by search, at 45 to 10,000 real tools.
+
+    python benchmarks/tokens.py                       # into benchmarks/results/tokens.md and .json
+    python benchmarks/tokens.py --sizes 45,200
+
+Counted is what a request carries because of its tools: system prompt, definitions, discovery's calls and results, and
+active protocols; exact o200k. The 45 tools are those of the CMS, the others a random draw from the MCP catalogue. Exit
+status 1 means that a promise at the end of the page is broken.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from itertools import combinations
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that it also runs as a file
+
+from benchmarks import data, report
+from benchmarks.latency import catalogue
+from toolcrib.catalog import Catalog
+from toolcrib.cli.load import load_catalog
+from toolcrib.discovery.browse_surface import browse_surface
+from toolcrib.discovery.guidance import Guidance
+from toolcrib.discovery.modes import choose_mode
+from toolcrib.discovery.overhead import (
+    Overhead,
+    compact_overhead,
+    direct_overhead,
+    discovery_overheads,
+    exchange,
+    own_queries,
+)
+from toolcrib.discovery.protocols import protocols_block
+from toolcrib.discovery.tokens import count_tokens, definitions_tokens, is_exact, message_tokens
+from toolcrib.discovery.toolbox import Toolbox
+from toolcrib.search.evaluate import percentile
+from toolcrib.search.index import ToolIndex
+from toolcrib.tools.tool import Tool
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+CMS = 45
+SIZES = (CMS, 200, 1_000, 10_000)
+WINDOWS = (16_000, 128_000, 200_000, 1_000_000)
+SESSIONS = 25  # of two searches each; what a search finds differs, so the page shows the median and the 90th percentile
+
+# Requests that name no tool: the search is not sure, so it shows up to eight, and a session is at its dearest.
+VAGUE = (
+    "help me with my data",
+    "create something new",
+    "show me what changed",
+    "send it to them",
+    "clean everything up",
+)
+
+AGENT_PROMPT = ROOT / "src" / "toolcrib" / "agent" / "prompts" / "agent.xml"
+PLACEHOLDER_AGENT_PROMPT_TOKENS = 300  # what the agent's prompt is planned to take; used only while there is none
+
+KEPT = {True: "yes", False: "**no**", None: "not measurable yet"}
+MOST_AT_STEP_0 = 500
+MOST_BROWSE_AT_200 = 2_000
+PROTOCOLS_SMALLER = 3
+CMS_TOOLS = ROOT / "tests" / "data" / "cms_tools.json"
+CMS_HOME = ROOT / "src" / "toolcrib_cms"
+OFFICE = ROOT / "examples" / "office"
+
+
+Promise = tuple[
+    str, str, bool | None
+]  # what was promised, what was measured, whether it holds; None: not measurable yet
+
+
+def main() -> int:
+    """Measure every size, then write the page and the numbers."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], default=list(SIZES))
+    parser.add_argument("--out", type=Path, default=RESULTS / "tokens", help="path of the page, without suffix")
+    chosen = parser.parse_args()
+    if not is_exact():
+        print("error: exact counts need bpe-openai\nhint: pip install 'toolcrib[tokens]'", file=sys.stderr)
+        return 1
+    prompt, kind = agent_prompt()
+    figures = [measured(size, prompt) for size in chosen.sizes]
+    notes = protocols_beside_guidance()
+    promises = kept(figures, notes, placeholder=not AGENT_PROMPT.exists())
+    write(chosen.out, figures, notes, promises, prompt, kind)
+    return 1 if any(good is False for _, _, good in promises) else 0
+
+
+def agent_prompt() -> tuple[int, str]:
+    """The tokens of the agent's prompt, and what they are."""
+    if AGENT_PROMPT.exists():
+        return count_tokens(AGENT_PROMPT.read_text("utf-8")), "the agent's prompt as it stands in its file"
+    return PLACEHOLDER_AGENT_PROMPT_TOKENS, "a placeholder: the agent's prompt is not written yet"
+
+
+def measured(size: int, prompt: int) -> dict[str, Any]:
+    """One catalogue in every mode; each figure includes the system prompt."""
+    tools = cms_tools() if size == CMS else catalogue(size)
+    catalog = Catalog(tools)
+    index = ToolIndex(catalog)
+    direct, compact = direct_overhead(tools), compact_overhead(tools)
+    sessions = [asyncio.run(session(catalog, index, pair)) for pair in requests(tools)]
+    vague = [asyncio.run(session(catalog, index, [query]))[1].tokens for query in VAGUE]
+    browse, categories = asyncio.run(browsing(catalog, index))
+    row = {
+        "tools": size,
+        "without_parameters": sum(not tool.parameters.get("properties") for tool in tools),
+        "direct": prompt + direct.tokens,
+        "compact": prompt + compact.tokens,
+        "discovery_step_0": sorted({prompt + steps[0].tokens for steps in sessions}),
+        "after_one_search": spread([prompt + steps[1].tokens for steps in sessions]),
+        "after_two_searches": spread([prompt + steps[2].tokens for steps in sessions]),
+        "after_a_vague_search": prompt + max(vague),
+        "tools_active_after_two": median(steps[2].visible - 1 for steps in sessions),
+        "browse_step_0": prompt + browse,
+        "browse_with_categories": prompt + browse + categories,
+        "auto": {window: choose_mode(catalog, window).mode.value for window in WINDOWS},
+        "example": [asdict(step) for step in sessions[0]],
+    }
+    print(row, file=sys.stderr, flush=True)
+    return row
+
+
+def cms_tools() -> list[Tool]:
+    rows = json.loads(CMS_TOOLS.read_text("utf-8"))
+    return [
+        Tool(
+            name=row["name"],
+            description=row["description"],
+            parameters=row["parameters"],
+            category=row["category"],
+            phrases=row["phrases"],
+            related=row["related"],
+            risk=row["risk"],
+            call=data.never_called,
+        )
+        for row in rows
+    ]
+
+
+def requests(tools: Sequence[Tool]) -> list[list[str]]:
+    """Two requests a session, each for a tool of the catalogue in its own words."""
+    dice = random.Random(0)
+    return [
+        own_queries(dice.sample(list(tools), 2), 1) + own_queries(dice.sample(list(tools), 2), 1)
+        for _ in range(SESSIONS)
+    ]
+
+
+async def session(catalog: Catalog, index: ToolIndex, queries: Sequence[str]) -> list[Overhead]:
+    return (await discovery_overheads(catalog, queries, index=index))[0]
+
+
+async def browsing(catalog: Catalog, index: ToolIndex) -> tuple[int, int]:
+    """The five tools of the browse surface, and the call that lists the categories with its answer."""
+    toolbox = Toolbox(catalog, index, surface=browse_surface)
+    listed = await toolbox.call("list_categories", {})
+    return definitions_tokens(toolbox.surface), message_tokens(exchange("list_categories", {}, listed.text))
+
+
+def spread(values: Sequence[int]) -> dict[str, float]:
+    return {"median": median(values), "p90": percentile(values, 90)}
+
+
+def protocols_beside_guidance() -> dict[str, Any]:
+    """The block for two active tools of different categories against all that is said about these categories."""
+    catalog, guidance, what = noted_catalog()
+    by_category: dict[str, list[Tool]] = {}
+    for tool in catalog:
+        by_category.setdefault(tool.category, []).append(tool)
+    about = {
+        category: count_tokens((guidance and guidance.about(category)) or protocols_block(tools))
+        for category, tools in by_category.items()
+    }
+    noted = [tool for tool in catalog if tool.protocol is not None and about[tool.category]]
+    ratios = [
+        (about[one.category] + about[other.category]) / count_tokens(protocols_block([one, other]))
+        for one, other in combinations(noted, 2)
+        if one.category != other.category
+    ]
+    return {
+        "of": what,
+        "has_guidance": guidance is not None,
+        "pairs": len(ratios),
+        "median": median(ratios),
+        "least": min(ratios),
+    }
+
+
+def noted_catalog() -> tuple[Catalog, Guidance | None, str]:
+    """Tools with protocols: the CMS with its category texts where they are written, else the office example."""
+    metadata, guidance = sorted((CMS_HOME / "tools").rglob("*.yaml")), CMS_HOME / "guidance"
+    if metadata and any(guidance.rglob("*.md")):
+        catalog = Catalog(cms_tools())
+        for file in metadata:
+            catalog.load_metadata(file)
+        return catalog, Guidance(guidance), "in the CMS"
+    stand_in = "in the office example, which has no category texts: all notes of a category's tools stand in for one"
+    return load_catalog(str(OFFICE)), None, stand_in
+
+
+def kept(figures: Sequence[dict[str, Any]], notes: dict[str, Any], *, placeholder: bool) -> list[Promise]:
+    """What was promised, what was measured, and whether it holds."""
+    starts = sorted({start for row in figures for start in row["discovery_step_0"]})
+    promises = [
+        (
+            "discovery at step 0 does not grow with the catalogue",
+            f"{' to '.join(f'{start:,}' for start in starts)} tokens at every size",
+            len(starts) == 1,
+        ),
+        (
+            f"and stays under {MOST_AT_STEP_0} with the agent's prompt",
+            f"{starts[-1]:,}"
+            + (f", of which {PLACEHOLDER_AGENT_PROMPT_TOKENS} are a placeholder" if placeholder else ""),
+            None if placeholder and starts[-1] < MOST_AT_STEP_0 else starts[-1] < MOST_AT_STEP_0,
+        ),
+    ]
+    for row in figures:
+        if row["tools"] == 200:
+            taken = row["browse_with_categories"]
+            promises.append(
+                (
+                    f"browse with its category index stays under {MOST_BROWSE_AT_200:,} at 200 tools",
+                    f"{taken:,}",
+                    taken < MOST_BROWSE_AT_200,
+                )
+            )
+    smaller = notes["median"] >= PROTOCOLS_SMALLER
+    promises.append(
+        (
+            f"two active tools' protocols are {PROTOCOLS_SMALLER} times smaller than the guidance of their categories",
+            f"{notes['median']:.1f} times in the median, {notes['least']:.1f} at least, of {notes['pairs']} pairs: "
+            f"{notes['of']}",
+            smaller if notes["has_guidance"] else None,
+        )
+    )
+    return promises
+
+
+def write(
+    out: Path,
+    figures: Sequence[dict[str, Any]],
+    notes: dict[str, Any],
+    promises: Sequence[Promise],
+    prompt: int,
+    kind: str,
+) -> None:
+    out.parent.mkdir(parents=True, exist_ok=True)
+    content = {
+        "agent_prompt_tokens": prompt,
+        "agent_prompt": kind,
+        "sizes": list(figures),
+        "protocols": notes,
+        "promises": [{"promise": what, "measured": value, "kept": good} for what, value, good in promises],
+    }
+    out.with_suffix(".json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    page = [
+        "# Tokens",
+        "Written by `python benchmarks/tokens.py`; exact o200k counts of what a request carries because of its tools: "
+        f"system prompt ({prompt} tokens, {kind}), definitions, discovery's calls and results, active protocols.",
+        "## Each mode",
+        report.markdown(overview(figures)),
+        f"*After a search*: the median of {SESSIONS} sessions (in brackets, the 90th percentile), each with two "
+        "requests for tools of the catalogue in their own words, of which the search is sure. *Vague*: the dearest of "
+        f"{len(VAGUE)} requests that name no tool, such as {VAGUE[0]!r}. *Browse* shows five tools; the category index "
+        "is the first page of `list_categories`.",
+        "*Direct* is paid at every step, but providers cache a prompt that does not change; what that saves is not "
+        f"here. Of the {figures[-1]['tools']:,} tools {figures[-1]['without_parameters']:,} take no arguments, most "
+        "because they were collected without their schemas: a catalogue of whole definitions costs more than this.",
+        "## Which mode `auto` takes, at 20 % of the window",
+        report.markdown(modes(figures)),
+        "## What was promised",
+        report.markdown(
+            [["promise", "measured", "kept"], *([what, value, KEPT[good]] for what, value, good in promises)]
+        ),
+    ]
+    out.with_suffix(".md").write_text("\n\n".join(page) + "\n", encoding="utf-8")
+
+
+def overview(figures: Sequence[dict[str, Any]]) -> report.Table:
+    head = [
+        "tools",
+        "direct",
+        "compact",
+        "discovery at step 0",
+        "after one search",
+        "after two",
+        "vague",
+        "direct / after two",
+    ]
+    head += ["browse at step 0", "with category index"]
+    rows = [
+        [
+            f"{row['tools']:,}",
+            f"{row['direct']:,}",
+            f"{row['compact']:,}",
+            " to ".join(f"{start:,}" for start in row["discovery_step_0"]),
+            both(row["after_one_search"]),
+            both(row["after_two_searches"]),
+            f"{row['after_a_vague_search']:,}",
+            f"{row['direct'] / row['after_two_searches']['median']:.0f} x",
+            f"{row['browse_step_0']:,}",
+            f"{row['browse_with_categories']:,}",
+        ]
+        for row in figures
+    ]
+    return [head, *rows]
+
+
+def both(values: dict[str, float]) -> str:
+    return f"{values['median']:,.0f} ({values['p90']:,.0f})"
+
+
+def modes(figures: Sequence[dict[str, Any]]) -> report.Table:
+    head = ["tools", *(f"{window:,}" for window in WINDOWS)]
+    return [head, *([f"{row['tools']:,}", *(row["auto"][window] for window in WINDOWS)] for row in figures)]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -14,6 +14,7 @@ from openai.types.responses.response_tool_search_output_item_param_param import 
 from pydantic import TypeAdapter
 
 from toolcrib.discovery.native import (
+    NOTHING_FOUND,
     RESERVED_NAMESPACES,
     anthropic_search_result,
     anthropic_tools,
@@ -22,6 +23,7 @@ from toolcrib.discovery.native import (
     responses_search_output,
     responses_tools,
 )
+from toolcrib.discovery.tokens import count_tokens
 from toolcrib.errors import NativeFormError
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import SAFE_NAME, Tool
@@ -106,6 +108,16 @@ def test_an_anthropic_search_that_finds_nothing_says_so_in_a_text() -> None:
     result = anthropic_search_result("toolu_1", [])
     accepted(ToolResultBlockParam, result, Content)
     assert result["content"] == [{"type": "text", "text": "No tool fits. Try other words."}]
+
+
+def test_the_words_of_the_native_forms_are_short() -> None:
+    """What a model reads here that is ours, with its tokens."""
+    said = [NOTHING_FOUND, namespaces([a_tool("zoom")])[0]["description"], namespaces(PAGES[:2])[0]["description"]]
+    assert [(text, count_tokens(text)) for text in said] == [
+        ("No tool fits. Try other words.", 8),
+        ("Other tools: zoom", 4),
+        ("pages: page_0, page_1", 9),
+    ]
 
 
 def test_responses_get_a_search_that_the_client_executes() -> None:

@@ -63,8 +63,8 @@ def choose_mode(
 ) -> ModeDecision:
     """The richest mode whose tools fit into `share` of the context window; `mode` forces one, `"auto"` does not.
 
-    `surface` are the tools that discovery mode shows, `tool_search` unless given. Tools are counted once, a catalogue
-    once a revision, so this may be asked at every step.
+    `surface` are the tools that discovery mode shows, `tool_search` unless given. Every tool is counted once. A known
+    catalogue is not walked again until it changes; a list of tools is, which takes milliseconds for ten thousand.
     """
     forced = _mode(mode)
     budget = _budget(context_window, share)

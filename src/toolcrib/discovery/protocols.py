@@ -9,7 +9,7 @@ from toolcrib.discovery.guidance import Guidance
 from toolcrib.tools.tool import Tool
 
 # A note must not end the block it stands in, and speak to the model as if it were us.
-_OUR_TAGS = re.compile(r"<(?=/?\s*(?:active|changed)-protocols)", re.IGNORECASE)
+_OUR_TAGS = re.compile(r"<(?=\s*/?\s*(?:active|changed)-protocols)", re.IGNORECASE)
 
 
 class Delivery(StrEnum):
@@ -45,13 +45,15 @@ class Note:
 
 def active_notes(tools: Iterable[Tool], guidance: Guidance | None = None) -> tuple[Note, ...]:
     """What there is to know about these tools: each category's guidance once, before its first tool."""
-    notes: dict[str, Note] = {}
+    notes: list[Note] = []
+    guided: set[str] = set()
     for tool in tools:
-        if guidance is not None and (said := guidance.about(tool.category)):
-            notes.setdefault(heading := f"category {tool.category}", Note(heading, _inside(said)))
-        if tool.protocol is not None and (said := tool.protocol.render()):
-            notes.setdefault(tool.name, Note(tool.name, _inside(said)))
-    return tuple(notes.values())
+        if guidance is not None and tool.category not in guided:
+            guided.add(tool.category)
+            notes += _note(f"category {tool.category}", guidance.about(tool.category))
+        if tool.protocol is not None:
+            notes += _note(tool.name, tool.protocol.render())
+    return tuple(notes)
 
 
 def protocols_block(tools: Iterable[Tool], guidance: Guidance | None = None) -> str:
@@ -74,5 +76,5 @@ def protocol_delta(before: Sequence[Note], after: Sequence[Note]) -> str:
     return "\n".join([*lines, "</changed-protocols>"])
 
 
-def _inside(text: str) -> str:
-    return _OUR_TAGS.sub("‹", text.strip())
+def _note(heading: str, text: str) -> list[Note]:
+    return [Note(heading, _OUR_TAGS.sub("‹", text.strip()))] if text else []

@@ -19,12 +19,15 @@ class Sight:
     def __init__(self, policy: Policy, role: str | None) -> None:
         self._policy = policy
         self._role = role
-        self._verdicts: dict[str, tuple[Tool, Verdict]] = {}
+        self._verdicts: dict[str, tuple[Tool, Verdict, bool]] = {}
         self._seen: tuple[int, tuple[Tool, ...]] = (-1, ())  # at which revision, and which tools
 
     def __call__(self, tool: Tool) -> bool:
         """Whether the tool exists for this role."""
-        return self.verdict(tool).decision is not Decision.HIDE
+        held = self._verdicts.get(tool.name)
+        if held is None or held[0] is not tool:
+            return self.verdict(tool).decision is not Decision.HIDE
+        return held[2]  # short, because a search asks it of every tool
 
     def verdict(self, tool: Tool) -> Verdict:
         """What may happen with a tool."""
@@ -32,7 +35,7 @@ class Sight:
         if held is not None and held[0] is tool:
             return held[1]
         verdict = self._policy.decide(tool, self._role)
-        self._verdicts[tool.name] = (tool, verdict)
+        self._verdicts[tool.name] = (tool, verdict, verdict.decision is not Decision.HIDE)
         return verdict
 
     def tools(self, catalog: Catalog) -> tuple[Tool, ...]:
@@ -43,7 +46,8 @@ class Sight:
             held = tuple(catalog)
             seen = tuple(tool for tool in held if self(tool))
             if len(self._verdicts) > 2 * len(held):  # verdicts on tools that are gone
-                self._verdicts = {tool.name: (tool, self.verdict(tool)) for tool in held}
+                known = self._verdicts
+                self._verdicts = {tool.name: known[tool.name] for tool in held if tool.name in known}
             self._seen = (revision, seen)
         return seen
 

@@ -11,6 +11,7 @@ from toolcrib.discovery import refusals
 from toolcrib.discovery.activation import Activation
 from toolcrib.discovery.approval import Approval, PendingApproval
 from toolcrib.discovery.arguments import Fitted, fitted
+from toolcrib.discovery.modes import Mode
 from toolcrib.discovery.sight import sight_of
 from toolcrib.discovery.tokens import definition_tokens
 from toolcrib.errors import UnknownToolError
@@ -37,7 +38,8 @@ class Toolbox:
 
     A toolbox belongs to one session and one event loop; several calls of one step may run at once. It is cheap: make
     one per session, over a catalogue and an index that all sessions share. `surface` makes the tools by which a model
-    finds others; they are no part of the catalogue, and the policy does not touch them, only what they lead to.
+    finds others; they are no part of the catalogue, and the policy does not touch them, only what they lead to. In
+    direct mode there is no surface: every tool is visible from the start.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Toolbox:
         role: str | None = None,
         pinned: Iterable[str] = (),
         surface: Surface | None = None,
+        mode: Mode = Mode.DISCOVERY,
         inactive: Inactive = "activate",
         budget_tokens: int = BUDGET_TOKENS,
         timeout_seconds: float | None = TIMEOUT_SECONDS,
@@ -58,6 +61,7 @@ class Toolbox:
         self.policy = policy
         self.role = role
         self.pinned = tuple(dict.fromkeys(pinned))
+        self.mode = mode
         self._index = index
         self._sight = sight_of(catalog, policy, role)
         self._where = None if policy.hides_nothing(role) else self._sight
@@ -67,7 +71,9 @@ class Toolbox:
         self._timeout_seconds = timeout_seconds
         self._size_of = size_of
         self._make_surface = surface
-        self._surface = {tool.name: tool for tool in surface(self)} if surface else {}
+        self._surface: dict[str, Tool] = {}
+        if surface is not None and mode is not Mode.DIRECT:
+            self._surface = {tool.name: tool for tool in surface(self)}
 
     # What there is
 
@@ -119,20 +125,21 @@ class Toolbox:
     @property
     def active(self) -> tuple[str, ...]:
         """The active tools in the order of their first activation; pinned ones are not among them."""
-        return tuple(tool.name for tool in self._callable(self._activation.names))
+        return tuple(tool.name for tool in self._active_tools())
 
     def is_active(self, name: str) -> bool:
         """Whether the model sees this tool's definition now."""
-        return name in self._surface or (
-            (name in self.pinned or name in self._activation) and bool(self._callable([name]))
-        )
+        shown = self.mode is Mode.DIRECT or name in self.pinned or name in self._activation
+        return name in self._surface or (shown and bool(self._callable([name])))
 
     def visible(self) -> tuple[Tool, ...]:
         """What stands in the request of the next step: the surface, then pinned, then active tools.
 
         The order never changes while tools stay, so that a provider's prompt cache holds.
         """
-        return (*self.surface, *self._callable(self.pinned), *self._callable(self._activation.names))
+        if self.mode is Mode.DIRECT:
+            return tuple(tool for tool in self.tools if self._may_call(tool))
+        return (*self.surface, *self._callable(self.pinned), *self._active_tools())
 
     def activate(self, names: Iterable[str]) -> tuple[str, ...]:
         """Let the model see these tools from the next step on; gives those that it did not see before.
@@ -147,7 +154,7 @@ class Toolbox:
 
         Only here, because within a turn it would break the prompt cache and take away what the model just found.
         """
-        sizes = {tool.name: self._size_of(tool) for tool in self._callable(self._activation.names)}
+        sizes = {tool.name: self._size_of(tool) for tool in self._active_tools()}
         return self._activation.shrink(sizes, self._budget_tokens)
 
     async def preload(self, user_text: str, budget_tokens: int) -> tuple[str, ...]:
@@ -234,6 +241,7 @@ class Toolbox:
             role=self.role if role is None else role,
             pinned=self.pinned if pinned is None else pinned,
             surface=self._make_surface,
+            mode=self.mode,
             inactive=self._inactive,
             budget_tokens=self._budget_tokens,
             timeout_seconds=self._timeout_seconds,
@@ -246,7 +254,13 @@ class Toolbox:
     def _finder(self) -> str | None:
         return next(iter(self._surface), None)
 
+    def _active_tools(self) -> list[Tool]:
+        return self._callable(name for name in self._activation.names if name not in self.pinned)
+
     def _callable(self, names: Iterable[str]) -> list[Tool]:
         """Those of the tools that are there, may be known and may be called, or asked for."""
         found = (self.find(name) for name in names if name not in self._surface)
-        return [tool for tool in found if tool is not None and self.verdict(tool).decision is not Decision.DENY]
+        return [tool for tool in found if tool is not None and self._may_call(tool)]
+
+    def _may_call(self, tool: Tool) -> bool:
+        return self.verdict(tool).decision is not Decision.DENY

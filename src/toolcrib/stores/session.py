@@ -1,0 +1,179 @@
+"""An open session: its state in memory, always equal to what is kept, and the only hand that may change it."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from math import isfinite
+from typing import Any
+
+from toolcrib.errors import StoreError
+from toolcrib.memory.plain_text import plain
+from toolcrib.memory.working import WorkingMemory
+from toolcrib.stores.cancellation import to_the_end
+from toolcrib.stores.json_text import from_text, to_text
+from toolcrib.stores.record import (
+    MOST_TITLE_CHARACTERS,
+    Confirmation,
+    Json,
+    Refusal,
+    SessionRecord,
+    Settled,
+    Step,
+    Totals,
+    new_id,
+)
+from toolcrib.stores.store import SessionWriter
+
+CONFIRMATION_EXPIRES_IN = timedelta(hours=1)
+
+
+class Session:
+    """Made by `store.open`. Every change is kept before it returns: a killed process loses at most the running step."""
+
+    def __init__(self, record: SessionRecord, writer: SessionWriter, clock: Callable[[], datetime]) -> None:
+        self._record = record
+        self._writer = writer
+        self._clock = clock
+        self._writing = asyncio.Lock()
+
+    @property
+    def id(self) -> str:
+        return self._record.id
+
+    @property
+    def title(self) -> str:
+        return self._record.title
+
+    @property
+    def created_at(self) -> datetime:
+        return self._record.created_at
+
+    @property
+    def memory(self) -> WorkingMemory:
+        return self._record.memory
+
+    @property
+    def toolbox(self) -> Json:
+        """What the toolbox last said of itself, or None."""
+        return self._record.toolbox
+
+    @property
+    def history(self) -> tuple[Json, ...]:
+        """Every message, from the first on."""
+        return self._record.history
+
+    @property
+    def usage(self) -> Totals:
+        """What the session has used up so far."""
+        return self._record.usage
+
+    @property
+    def confirmations(self) -> tuple[Confirmation, ...]:
+        """The questions that the user can still answer, oldest first."""
+        now = self._clock()
+        return tuple(one for one in self._record.confirmations if one.is_pending(now))
+
+    async def append(
+        self,
+        messages: Iterable[Json] = (),
+        *,
+        memory: WorkingMemory | None = None,
+        toolbox: Json = None,
+        usage: Totals | None = None,
+        title: str | None = None,
+        events: Iterable[Json] = (),
+    ) -> None:
+        """Keep what a step leaves behind, all of it or, if it fails, nothing.
+
+        Messages and events are added at the end and `usage` is added to the totals; the rest takes the place of what
+        was there, and None leaves it as it was.
+        """
+        # A copy through JSON: what stands in memory is what a later process will read, whoever changes the original.
+        said: Any = from_text(to_text([list(messages), toolbox, list(events)], "step"), "step")
+        await to_the_end(self._append(said[0], memory, said[1], usage, title, said[2]))
+
+    async def _append(
+        self,
+        messages: list[Json],
+        memory: WorkingMemory | None,
+        toolbox: Json,
+        usage: Totals | None,
+        title: str | None,
+        events: list[Json],
+    ) -> None:
+        async with self._writing:
+            record = self._record
+            totals = None if usage is None else added(record.usage, usage)
+            step = Step(
+                messages=tuple(messages),
+                memory=memory,
+                toolbox=toolbox,
+                usage=totals,
+                title=None if title is None else plain(title, MOST_TITLE_CHARACTERS),
+                events=tuple(events),
+            )
+            await self._writer.append(step)
+            self._record = replace(
+                self._record,
+                history=(*record.history, *messages),
+                memory=record.memory if memory is None else memory,
+                toolbox=record.toolbox if toolbox is None else toolbox,
+                usage=record.usage if totals is None else totals,
+                title=record.title if step.title is None else step.title,
+            )
+
+    async def add_confirmation(
+        self,
+        tool: str,
+        arguments: Mapping[str, Json],
+        digest: str,
+        *,
+        expires_in: timedelta = CONFIRMATION_EXPIRES_IN,
+    ) -> Confirmation:
+        """Keep a question to the user until it is answered or too old."""
+        now = self._clock()
+        asked = Confirmation(
+            id=new_id(),
+            tool=tool,
+            arguments=from_text(to_text(dict(arguments), "arguments"), "arguments"),
+            digest=digest,
+            created_at=now,
+            expires_at=now + expires_in,
+        )
+        await to_the_end(self._add_confirmation(asked))
+        return asked
+
+    async def _add_confirmation(self, asked: Confirmation) -> None:
+        async with self._writing:
+            await self._writer.add_confirmation(asked)
+            self._record = replace(self._record, confirmations=(*self._record.confirmations, asked))
+
+    async def take_confirmation(self, id: str, digest: str) -> Confirmation | Refusal:
+        """Use a confirmation up, for the one call it was given for. Of all who try, one gets it, once."""
+        return await to_the_end(self._settle(id, digest, Settled.TAKEN))
+
+    async def decline_confirmation(self, id: str) -> Confirmation | Refusal:
+        """The user said no: nobody can take it any more."""
+        return await to_the_end(self._settle(id, None, Settled.DECLINED))
+
+    async def _settle(self, id: str, digest: str | None, settled_as: Settled) -> Confirmation | Refusal:
+        async with self._writing:
+            settled = await self._writer.settle_confirmation(id, digest, settled_as)
+            if isinstance(settled, Confirmation):
+                others = self._record.confirmations
+                self._record = replace(
+                    self._record, confirmations=tuple(settled if one.id == id else one for one in others)
+                )
+            return settled
+
+    def __repr__(self) -> str:
+        return f"<Session {self.id!r}, {len(self.history)} messages>"
+
+
+def added(totals: Totals, usage: Totals) -> Totals:
+    """The totals after some more usage."""
+    for name, value in usage.items():
+        if isinstance(value, bool) or not isfinite(value):
+            raise StoreError(f"The usage {name!r} is {value!r}, not a number.", hint="Give finite numbers.")
+    return {**totals, **{name: totals.get(name, 0) + value for name, value in usage.items()}}

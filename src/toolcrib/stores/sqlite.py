@@ -1,0 +1,223 @@
+"""Sessions in a SQLite file: for one machine, any number of processes, no server."""
+
+import asyncio
+import logging
+import sqlite3
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from copy import copy
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Self
+
+from toolcrib.errors import SessionBusyError, StoreError
+from toolcrib.stores import sqlite_leases as leases, sqlite_rows as rows
+from toolcrib.stores.cancellation import to_the_end
+from toolcrib.stores.record import (
+    Confirmation,
+    LoggedEvent,
+    Refusal,
+    SessionInfo,
+    SessionRecord,
+    Settled,
+    Step,
+    checked_id,
+    checked_tenant,
+    new_id,
+)
+from toolcrib.stores.session import Session
+from toolcrib.stores.sqlite_file import SqliteFile
+
+ASK_AGAIN_SECONDS = 0.05
+
+logger = logging.getLogger(__name__)
+Clock = Callable[[], datetime]
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class SqliteStore:
+    """A `Store` in one file. Use it in `async with`, or `close` it."""
+
+    def __init__(self, path: str | Path | None, *, tenant: str = "", durable: bool = True, clock: Clock = _now) -> None:
+        """Name the file; it is opened, and made, when first used. Without one, sessions last as long as the store.
+
+        Args:
+            path: The file. It belongs on a disk of this machine: SQLite's locks do not work over a network.
+            tenant: Whose sessions these are.
+            durable: Whether a step outlives a power cut; a killed process it outlives in any case.
+            clock: What time it is, with a time zone.
+        """
+        self._tenant = checked_tenant(tenant)
+        self._clock = clock
+        self._file = SqliteFile(None if path is None else Path(path), durable=durable)
+        self._heartbeat = leases.Heartbeat(self._file, clock)
+        self._owns_file = True
+
+    @property
+    def tenant(self) -> str:
+        return self._tenant
+
+    def for_tenant(self, tenant: str) -> "SqliteStore":
+        """The same file, for another tenant; it is closed with the store that it came from."""
+        other = copy(self)
+        other._tenant = checked_tenant(tenant)
+        other._owns_file = False
+        return other
+
+    @asynccontextmanager
+    async def open(
+        self, session_id: str | None = None, *, create: bool = True, wait_seconds: float = 0
+    ) -> AsyncGenerator[Session]:
+        """The session, for writing, by nobody else at the same time (see `Store.open`)."""
+        id = new_id() if session_id is None else checked_id(session_id)
+        lease = leases.Lease.wish(self._tenant, id)
+        try:
+            record = await self._begin(lease, create=create, deadline=time.monotonic() + wait_seconds)
+        except asyncio.CancelledError:
+            await self._end(lease)  # it may have been taken just then
+            raise
+        self._heartbeat.hold(lease)
+        try:
+            yield Session(record, _Writer(self._file, lease, self._clock), self._clock)
+        finally:
+            self._heartbeat.let_go(lease)
+            await self._end(lease)
+
+    async def _begin(self, lease: leases.Lease, *, create: bool, deadline: float) -> SessionRecord:
+        def take(connection: sqlite3.Connection) -> SessionRecord:
+            now = self._clock()
+            if not rows.has_session(connection, self._tenant, lease.session):
+                if not create:
+                    raise rows.unknown_session(connection, self._tenant, lease.session)
+                fresh = SessionRecord(id=lease.session, created_at=now, updated_at=now)
+                rows.insert_session(connection, self._tenant, fresh)
+            leases.take(connection, lease, now)
+            return rows.select_session(connection, self._tenant, lease.session, events=False)
+
+        while True:
+            try:
+                return await to_the_end(self._file.write(take))
+            except SessionBusyError:
+                if time.monotonic() >= deadline:
+                    raise
+            await asyncio.sleep(ASK_AGAIN_SECONDS)
+
+    async def _end(self, lease: leases.Lease) -> None:
+        try:
+            await to_the_end(self._file.write(lambda connection: leases.release(connection, lease)))
+        except StoreError as error:  # must not hide what happened inside; the lease runs out by itself
+            logger.warning("The session %r could not be given back: %s", lease.session, error)
+
+    async def sessions(self, *, limit: int | None = None) -> tuple[SessionInfo, ...]:
+        """The sessions, those changed last first."""
+        return await self._file.read(lambda connection: rows.select_infos(connection, self._tenant, limit=limit))
+
+    async def read(self, session_id: str) -> SessionRecord:
+        """All of a session, as it is at one moment; also while somebody has it open."""
+        id = checked_id(session_id)
+        return await self._file.read(lambda connection: rows.select_session(connection, self._tenant, id, events=True))
+
+    async def events(self, session_id: str, *, after: int = -1) -> tuple[LoggedEvent, ...]:
+        """The session's log behind a position."""
+        id = checked_id(session_id)
+
+        def read(connection: sqlite3.Connection) -> tuple[LoggedEvent, ...]:
+            if not rows.has_session(connection, self._tenant, id):
+                raise rows.unknown_session(connection, self._tenant, id)
+            return rows.select_events(connection, self._tenant, id, after=after)
+
+        return await self._file.read(read)
+
+    async def restore(self, record: SessionRecord) -> None:
+        """Keep a session that was read from another store; refused when there is one with its id."""
+        id = checked_id(record.id)
+
+        def insert(connection: sqlite3.Connection) -> None:
+            if rows.has_session(connection, self._tenant, id):
+                raise StoreError(
+                    f"There is a session {id!r} already.", hint="Delete it, or give the new one another id."
+                )
+            rows.insert_session(connection, self._tenant, record)
+
+        await to_the_end(self._file.write(insert))
+
+    async def delete(self, session_id: str) -> None:
+        """Forget a session. Refused while somebody has it open."""
+        id = checked_id(session_id)
+
+        def remove(connection: sqlite3.Connection) -> None:
+            leases.refuse_busy(connection, self._tenant, id, self._clock())
+            if not rows.delete_session(connection, self._tenant, id):
+                raise rows.unknown_session(connection, self._tenant, id)
+
+        await to_the_end(self._file.write(remove))
+
+    async def purge(self, older_than: timedelta) -> int:
+        """Forget all sessions that were not changed for that long, and say how many; open ones stay."""
+
+        def remove(connection: sqlite3.Connection) -> int:
+            now = self._clock()
+            removed = 0
+            for id in rows.select_ids_before(connection, self._tenant, now - older_than):
+                try:
+                    leases.refuse_busy(connection, self._tenant, id, now)
+                except SessionBusyError:
+                    continue
+                removed += rows.delete_session(connection, self._tenant, id)
+            return removed
+
+        return await to_the_end(self._file.write(remove))
+
+    async def close(self) -> None:
+        """Let go of the file."""
+        if self._owns_file:
+            await to_the_end(self._file.close())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"SqliteStore({self._file.place!r}, tenant={self._tenant!r})"
+
+
+class _Writer:
+    """Writes one session as long as its lease is ours; every write also renews it."""
+
+    def __init__(self, file: SqliteFile, lease: leases.Lease, clock: Clock) -> None:
+        self._file = file
+        self._lease = lease
+        self._clock = clock
+
+    async def append(self, step: Step) -> None:
+        def write(connection: sqlite3.Connection) -> None:
+            now = self._still_ours(connection)
+            rows.insert_step(connection, self._lease.tenant, self._lease.session, step, now)
+
+        await self._file.write(write)
+
+    async def add_confirmation(self, confirmation: Confirmation) -> None:
+        def write(connection: sqlite3.Connection) -> None:
+            self._still_ours(connection)
+            rows.insert_confirmation(connection, self._lease.tenant, self._lease.session, confirmation)
+
+        await self._file.write(write)
+
+    async def settle_confirmation(self, id: str, digest: str | None, settled_as: Settled) -> Confirmation | Refusal:
+        def write(connection: sqlite3.Connection) -> Confirmation | Refusal:
+            now = self._still_ours(connection)
+            lease = self._lease
+            return rows.settle_confirmation(connection, lease.tenant, lease.session, id, digest, settled_as, now)
+
+        return await self._file.write(write)
+
+    def _still_ours(self, connection: sqlite3.Connection) -> datetime:
+        now = self._clock()
+        leases.renew(connection, self._lease, now)
+        return now

@@ -1,0 +1,98 @@
+"""The seam: what a place for sessions must do. SQLite does it for one machine; other databases stand behind it too.
+
+A store speaks for one tenant. `for_tenant` gives the same store speaking for another; no method takes a tenant, so none
+can be called with the wrong one.
+"""
+
+from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, Self
+
+from toolcrib.errors import StoreError
+from toolcrib.stores.record import Confirmation, LoggedEvent, Refusal, SessionInfo, SessionRecord, Settled, Step
+
+if TYPE_CHECKING:
+    from toolcrib.stores.session import Session
+
+
+class Store(Protocol):
+    """Sessions of one tenant, by id."""
+
+    @property
+    def tenant(self) -> str:
+        """Whose sessions these are; nobody's in particular when empty."""
+        ...
+
+    def for_tenant(self, tenant: str) -> "Store":
+        """The same place, for another tenant."""
+        ...
+
+    def open(
+        self, session_id: str | None = None, *, create: bool = True, wait_seconds: float = 0
+    ) -> "AbstractAsyncContextManager[Session]":
+        """The session, for writing, by nobody else at the same time; a new one when no id is given.
+
+        Raises:
+            SessionBusyError: Somebody else has it open, and still had after `wait_seconds`.
+            UnknownSessionError: There is none, and `create` is off.
+        """
+        ...
+
+    async def sessions(self, *, limit: int | None = None) -> tuple[SessionInfo, ...]:
+        """The sessions, those changed last first."""
+        ...
+
+    async def read(self, session_id: str) -> SessionRecord:
+        """All of a session, as it is at one moment; also while somebody has it open."""
+        ...
+
+    async def events(self, session_id: str, *, after: int = -1) -> tuple[LoggedEvent, ...]:
+        """The session's log behind a position."""
+        ...
+
+    async def restore(self, record: SessionRecord) -> None:
+        """Keep a session that was read from another store; refused when there is one with its id."""
+        ...
+
+    async def delete(self, session_id: str) -> None:
+        """Forget a session. Refused while somebody has it open."""
+        ...
+
+    async def purge(self, older_than: timedelta) -> int:
+        """Forget all sessions that were not changed for that long, and say how many; open ones stay."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of the place."""
+        ...
+
+    async def __aenter__(self) -> Self: ...
+    async def __aexit__(self, *raised: object) -> None: ...
+
+
+class SessionWriter(Protocol):
+    """The hand that writes one open session. Each method is one transaction, and refused once the session is lost."""
+
+    async def append(self, step: Step) -> None:
+        """Keep a step; when this returns, it is kept."""
+        ...
+
+    async def add_confirmation(self, confirmation: Confirmation) -> None:
+        """Keep a question to the user."""
+        ...
+
+    async def settle_confirmation(self, id: str, digest: str | None, settled_as: Settled) -> Confirmation | Refusal:
+        """Use a confirmation up, if it is pending and, where a digest is given, has that digest."""
+        ...
+
+
+def open_store(place: str | Path, *, tenant: str = "") -> Store:
+    """The store at a place: the path of a file, made when it is not there."""
+    text = str(place)
+    scheme, separator, _ = text.partition("://")
+    if separator and scheme.isalpha():
+        raise StoreError(f"Sessions cannot be kept in {scheme!r}.", hint="Give the path of a file.")
+    from toolcrib.stores.sqlite import SqliteStore  # late: another store needs no SQLite
+
+    return SqliteStore(Path(text).expanduser(), tenant=tenant)

@@ -1,0 +1,30 @@
+"""Every store test runs against each backend."""
+
+import sys
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+# `backends` stands beside the tests; `--import-mode=importlib` alone does not find it.
+sys.path.insert(0, str(Path(__file__).parent))
+
+from backends import BACKENDS, Backend, Clock
+
+from toolcrib.stores.store import Store
+
+
+@pytest.fixture(scope="session", params=BACKENDS)
+def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Backend:
+    return BACKENDS[request.param](tmp_path_factory.mktemp("stores"))
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def store(backend: Backend, clock: Clock) -> AsyncGenerator[Store]:
+    async with backend.open(backend.new_place(), clock) as opened:
+        yield opened

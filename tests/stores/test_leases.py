@@ -1,0 +1,237 @@
+"""One writer at a time: who holds a session, who may take it over, and what the one who lost it can do."""
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from backends import Backend, Clock
+
+from toolcrib.errors import SessionBusyError, SessionLostError, StoreError
+from toolcrib.stores import owner
+from toolcrib.stores.owner import Owner
+from toolcrib.stores.sqlite_file import SqliteFile
+from toolcrib.stores.sqlite_leases import Heartbeat, Lease
+from toolcrib.stores.store import Store
+
+
+async def test_a_session_that_is_open_is_busy(store: Store) -> None:
+    async with store.open("s"):
+        with pytest.raises(SessionBusyError) as raised:
+            async with store.open("s"):
+                pass  # pragma: no cover
+        assert str(raised.value).startswith(f"The session 's' is busy: process {os.getpid()} on ")
+        assert raised.value.hint == "Wait until the other one is done, or open another session."
+        with pytest.raises(SessionBusyError):
+            await store.delete("s")
+        async with store.open("t"):
+            pass
+    async with store.open("s"):
+        pass
+
+
+async def test_a_session_is_free_after_an_error_inside(store: Store) -> None:
+    with pytest.raises(ZeroDivisionError):
+        async with store.open("s"):
+            raise ZeroDivisionError
+    async with store.open("s"):
+        pass
+
+
+async def test_one_may_wait_for_a_session(store: Store) -> None:
+    import asyncio
+
+    order: list[str] = []
+    opened = asyncio.Event()
+
+    async def first() -> None:
+        async with store.open("s") as session:
+            opened.set()
+            await session.append(["first"])
+            order.append("first")
+
+    async def second() -> None:
+        await opened.wait()
+        async with store.open("s", wait_seconds=20) as session:
+            assert session.history == ("first",)
+            order.append("second")
+
+    await asyncio.gather(first(), second())
+    assert order == ["first", "second"]
+
+
+async def test_who_waits_in_vain_is_told(store: Store) -> None:
+    async with store.open("s"):
+        with pytest.raises(SessionBusyError):
+            async with store.open("s", wait_seconds=0.12):
+                pass  # pragma: no cover
+
+
+async def test_a_silent_holder_loses_the_session_and_can_write_nothing(backend: Backend) -> None:
+    place = backend.new_place()
+    ours, theirs = Clock(), Clock()
+    theirs.forward(seconds=31)  # as if we had been asleep for that long
+    async with backend.open(place, ours) as us, backend.open(place, theirs) as them, us.open("s") as lost:
+        await lost.append(["before"])
+        asked = await lost.add_confirmation("wipe", {}, "d")
+        async with them.open("s") as session:
+            await session.append(["after"])
+            for write in (
+                lambda: lost.append(["too late"]),
+                lambda: lost.add_confirmation("wipe", {}, "d"),
+                lambda: lost.take_confirmation(asked.id, "d"),
+            ):
+                with pytest.raises(SessionLostError, match="no longer open here; nothing was written"):
+                    await write()
+            assert lost.history == ("before",)
+        assert (await them.read("s")).history == ("before", "after")
+
+
+async def test_a_closed_session_cannot_be_written(store: Store) -> None:
+    async with store.open("s") as session:
+        pass
+    with pytest.raises(SessionLostError):
+        await session.append(["late"])
+
+
+async def test_every_write_keeps_the_session_for_another_while(backend: Backend) -> None:
+    place, clock = backend.new_place(), Clock()
+    async with backend.open(place, clock) as us, backend.open(place, clock) as them, us.open("s") as session:
+        for _ in range(4):
+            clock.forward(seconds=20)
+            await session.append(["still here"])
+        with pytest.raises(SessionBusyError):
+            async with them.open("s"):
+                pass  # pragma: no cover
+
+
+class CountingFile(SqliteFile):
+    """Says how often something was written."""
+
+    def __init__(self, path: Path | None) -> None:
+        super().__init__(path)
+        self.beats = threading.Semaphore(0)
+
+    def write_soon(self, work: Callable[..., object]) -> object:
+        future = super().write_soon(work)
+        future.add_done_callback(lambda _: self.beats.release())
+        return future
+
+
+def test_a_heartbeat_renews_what_is_held_even_while_the_loop_is_blocked(caplog: pytest.LogCaptureFixture) -> None:
+    file = CountingFile(None)
+    heartbeat = Heartbeat(file, Clock(), every=timedelta(milliseconds=1))
+    lease = Lease.wish("", "s")
+    heartbeat.hold(lease)  # never taken, so the first beat finds it lost, says so and stops
+    assert file.beats.acquire(timeout=20)
+    for thread in threading.enumerate():
+        if thread.name == "toolcrib-leases":
+            thread.join(20)
+    assert caplog.messages == ["The session 's' was taken over by another process."]
+
+
+async def test_a_heartbeat_keeps_a_session_while_nothing_is_written(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import asyncio
+
+    from toolcrib.stores import sqlite_leases
+
+    renewed = threading.Semaphore(0)
+    renew = sqlite_leases.renew
+
+    def counted(*arguments: object) -> None:
+        renew(*arguments)  # type: ignore[arg-type]
+        renewed.release()
+
+    monkeypatch.setattr(sqlite_leases, "renew", counted)
+    clock = Clock()
+    async with backend.open(backend.new_place(), clock) as store:
+        heartbeat = store._heartbeat  # type: ignore[attr-defined]
+        heartbeat._every = timedelta(milliseconds=1)
+        async with store.open("s"):
+            clock.forward(seconds=29)
+            for _ in range(3):
+                assert await asyncio.to_thread(renewed.acquire, timeout=20)
+            clock.forward(seconds=29)
+            with pytest.raises(SessionBusyError):
+                async with store.open("s"):
+                    pass  # pragma: no cover
+
+
+def test_a_heartbeat_that_cannot_write_goes_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = CountingFile(tmp_path)  # a folder is no database
+    heartbeat = Heartbeat(file, Clock(), every=timedelta(milliseconds=1))
+    lease = Lease.wish("", "s")
+    with caplog.at_level(logging.WARNING):
+        heartbeat.hold(lease)
+        for _ in range(3):
+            assert file.beats.acquire(timeout=20)
+        heartbeat.let_go(lease)
+    assert "The lease of the session 's' could not be renewed" in caplog.text
+
+
+async def test_a_session_that_cannot_be_given_back_hides_no_error(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: object) -> None:
+        raise StoreError("The disk is full.")
+
+    monkeypatch.setattr("toolcrib.stores.sqlite_leases.release", full)
+    with pytest.raises(ZeroDivisionError):
+        async with store.open("s"):
+            raise ZeroDivisionError
+    assert caplog.messages == ["The session 's' could not be given back: The disk is full."]
+
+
+def ended() -> subprocess.Popen[bytes]:
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    return child
+
+
+def test_this_process_is_not_gone() -> None:
+    here = Owner.here()
+    assert (here.pid, here.is_gone()) == (os.getpid(), False)
+    assert Owner.here() == here
+
+
+def test_a_process_that_ended_is_gone() -> None:
+    here = Owner.here()
+    assert Owner(here.host, ended().pid, "1").is_gone()
+
+
+@pytest.mark.skipif(not owner.PROCESSES.exists(), reason="only Linux tells when a process started")
+def test_another_process_with_the_same_number_is_not_the_owner() -> None:
+    here = Owner.here()
+    assert Owner(here.host, here.pid, "1").is_gone()
+
+
+def test_a_process_of_another_machine_cannot_be_told_from_here() -> None:
+    assert not Owner("elsewhere||", ended().pid, "1").is_gone()
+
+
+@pytest.mark.parametrize("platform", ["darwin", "win32"])
+def test_without_proc_a_process_is_gone_only_if_the_system_says_so(
+    platform: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(owner, "PROCESSES", tmp_path)
+    monkeypatch.setattr(sys, "platform", platform)
+    owner._host.cache_clear()
+    try:
+        here = Owner.here()
+        assert (here.started, here.is_gone()) == ("", False)
+        assert Owner(here.host, ended().pid, "").is_gone() is (platform == "darwin")
+        monkeypatch.setattr(os, "kill", _forbidden)
+        assert not Owner(here.host, 1, "").is_gone()
+    finally:
+        owner._host.cache_clear()
+
+
+def _forbidden(pid: int, signal: int) -> None:
+    raise PermissionError

@@ -1,0 +1,132 @@
+"""A store written by an older Toolcrib opens with everything in it; one by a newer is left alone."""
+
+import asyncio
+import os
+import sqlite3
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from backends import NOON, Clock
+
+from toolcrib.errors import StoreError
+from toolcrib.memory.working import Outcome, WorkingMemory
+from toolcrib.stores.record import Confirmation, SessionRecord
+from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores.sqlite_schema import CURRENT, MIGRATIONS, Migration, bring_up
+from toolcrib.tools.extraction import Entity
+
+VERSION_1 = (Path(__file__).parent / "version_1.sql").read_text(encoding="utf-8")
+
+ERSTE = SessionRecord(
+    id="erste",
+    created_at=NOON,
+    updated_at=NOON,
+    memory=WorkingMemory(
+        entities=(Entity(type="page", id="7", name="Café", seen_at=NOON),), discovered=("cms_getPage",)
+    ).with_use("cms_getPage", Outcome.OK, at=NOON),
+    toolbox={"active": ["cms_getPage"]},
+    history=({"role": "user", "text": "find the café ()"}, {"role": "assistant", "text": "Here it is."}),
+    usage={"input_tokens": 12},
+    confirmations=(
+        Confirmation(
+            id="c0ffee",
+            tool="cms_deletePage",
+            arguments={"id": "7"},
+            digest="d1",
+            created_at=NOON,
+            expires_at=NOON + timedelta(hours=1),
+        ),
+    ),
+)
+
+
+@pytest.fixture
+def version_1(tmp_path: Path) -> Path:
+    path = tmp_path / "old.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(VERSION_1)
+    return path
+
+
+def fingerprint(path: Path) -> tuple[list[str], int]:
+    with closing(sqlite3.connect(path)) as connection:
+        return list(connection.iterdump()), connection.execute("PRAGMA user_version").fetchone()[0]
+
+
+async def test_a_store_of_version_1_is_brought_up_with_nothing_lost(version_1: Path, clock: Clock) -> None:
+    async with SqliteStore(version_1, clock=clock) as store:
+        assert await store.read("erste") == ERSTE
+        theirs = await store.for_tenant("acme").read("erste")
+        assert theirs.history[0]["text"] == "find the café (acme)"
+        clock.forward(seconds=31)  # the lease in the file was held by another machine
+        async with store.open("erste") as session:
+            await session.append(["new"], title="Titled", events=["e"])
+    assert fingerprint(version_1)[1] == CURRENT
+
+
+async def test_processes_that_bring_a_store_up_at_once_do_it_once(version_1: Path) -> None:
+    stores = [SqliteStore(version_1) for _ in range(6)]
+    assert await asyncio.gather(*(store.read("erste") for store in stores)) == [ERSTE] * 6
+    for store in stores:
+        await store.close()
+
+
+def test_a_migration_that_fails_changes_nothing(version_1: Path) -> None:
+    before = fingerprint(version_1)
+    broken = (*MIGRATIONS, Migration(CURRENT + 1, ("CREATE TABLE more (a)", "CREATE TABLE more (a)")))
+    with closing(sqlite3.connect(version_1, isolation_level=None)) as connection:
+        with pytest.raises(sqlite3.OperationalError, match="already exists"):
+            bring_up(connection, "here", broken)
+        assert not connection.in_transaction
+    assert fingerprint(version_1) == before
+
+
+def test_versions_are_counted_without_a_gap() -> None:
+    assert [migration.version for migration in MIGRATIONS] == list(range(1, CURRENT + 1))
+
+
+def test_a_store_brought_up_equals_a_new_one(version_1: Path, tmp_path: Path) -> None:
+    def schema(path: Path) -> set[tuple[str, str]]:
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            bring_up(connection, "here")
+            rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+            return {(name, " ".join(sql.split())) for name, sql in rows}
+
+    assert schema(version_1) == schema(tmp_path / "new.db")
+
+
+async def test_a_store_of_a_newer_version_is_refused_and_left_alone(version_1: Path) -> None:
+    with closing(sqlite3.connect(version_1)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    before = fingerprint(version_1)
+    with pytest.raises(StoreError) as raised:
+        await SqliteStore(version_1).sessions()
+    assert "was written by a newer Toolcrib (form 99; this one knows forms up to 2)" in str(raised.value)
+    assert raised.value.hint == "Update Toolcrib: pip install --upgrade toolcrib"
+    assert fingerprint(version_1) == before
+    assert os.listdir(version_1.parent) == ["old.db"]
+
+
+async def test_a_store_that_was_brought_up_by_another_process_meanwhile_is_refused(tmp_path: Path) -> None:
+    async with SqliteStore(tmp_path / "s.db") as store, store.open("s") as session:
+        with closing(sqlite3.connect(tmp_path / "s.db")) as newer:
+            newer.execute("PRAGMA user_version = 3")
+        with pytest.raises(StoreError, match="newer Toolcrib"):
+            await session.append(["hello"])
+        assert session.history == ()
+        with closing(sqlite3.connect(tmp_path / "s.db")) as newer:
+            newer.execute(f"PRAGMA user_version = {CURRENT}")
+        await session.append(["hello"])
+
+
+@pytest.mark.parametrize("version", [0, 2])
+async def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path: Path, version: int) -> None:
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(f"CREATE TABLE theirs (a); PRAGMA user_version = {version};")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="is a database of another program; it was not touched"):
+        await SqliteStore(path).sessions()
+    assert path.read_bytes() == before

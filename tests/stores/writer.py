@@ -1,0 +1,64 @@
+"""A process that uses a store, told what to do by its arguments; it says what is done, line by line."""
+
+import asyncio
+import sys
+
+from toolcrib.errors import SessionBusyError
+from toolcrib.memory.working import Outcome, WorkingMemory
+from toolcrib.stores.record import Confirmation
+from toolcrib.stores.store import open_store
+
+
+def say(*words: object) -> None:
+    print(*words, flush=True)  # noqa: T201 - the test reads it
+
+
+async def write_until_killed(place: str) -> None:
+    """Append steps for ever; a line is said when its step is kept."""
+    say("ready")
+    async with open_store(place) as store, store.open("s") as session:
+        number = len(session.history)
+        while True:
+            memory: WorkingMemory = session.memory.with_use("count", Outcome.OK, at=session.created_at)
+            await session.append([number], memory=memory, usage={"steps": 1}, events=[number], toolbox={"at": number})
+            say("kept", number)
+            asked = await session.add_confirmation("wipe", {"number": number}, "digest")
+            taken = await session.take_confirmation(asked.id, "digest")
+            assert isinstance(taken, Confirmation)
+            say("taken", asked.id)
+            number += 1
+
+
+async def hold(place: str) -> None:
+    """Hold the session open until told to let go."""
+    async with open_store(place) as store, store.open("s") as session:
+        say("open")
+        await asyncio.to_thread(sys.stdin.readline)
+        await session.append(["held"])
+    say("closed")
+
+
+async def try_to_open(place: str) -> None:
+    """Open the session, or say why not."""
+    try:
+        async with open_store(place) as store, store.open("s"):
+            say("open")
+    except SessionBusyError as error:
+        say(error)
+
+
+async def compete(place: str, name: str) -> None:
+    """Take turns with others: three steps each time the session is ours."""
+    say("ready")
+    await asyncio.to_thread(sys.stdin.readline)
+    async with open_store(place) as store:
+        for _ in range(5):
+            async with store.open("s", wait_seconds=60) as session:
+                for _ in range(3):
+                    await session.append([name])
+    say("done")
+
+
+if __name__ == "__main__":
+    tasks = {"write": write_until_killed, "hold": hold, "try": try_to_open, "compete": compete}
+    asyncio.run(tasks[sys.argv[1]](*sys.argv[2:]))

@@ -31,7 +31,7 @@ from toolcrib.tools.function import tool
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 
-CATEGORIES_PER_PAGE = 30
+CATEGORIES_PER_PAGE = 25
 TOOLS_PER_PAGE = 15
 NAMES_PER_CATEGORY = 2  # shown beside a category, as a taste of what it holds
 

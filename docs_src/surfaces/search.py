@@ -1,0 +1,32 @@
+import asyncio
+
+from toolcrib import Catalog
+from toolcrib.discovery.search_surface import search_surface
+from toolcrib.discovery.toolbox import Toolbox
+
+catalog = Catalog()
+
+
+@catalog.tool(phrases=["find a photo"], category="images")
+def search_images(query: str, limit: int = 5) -> list[str]:
+    """Search images by what they show."""
+    return []
+
+
+@catalog.tool(risk="destructive", category="images")
+def delete_image(image: str, force: bool = False) -> str:
+    """Delete an image for good."""
+    return "gone"
+
+
+toolbox = Toolbox(catalog, surface=search_surface)
+assert [tool.name for tool in toolbox.visible()] == ["tool_search"]
+
+found = asyncio.run(toolbox.call("tool_search", {"query": "delete_image"}))
+print(found.text)
+# Ready to call:
+# - delete_image(image: str, force: bool = false) [destructive, asks the user first]: Delete an image for good.
+# Call them by name. If none fits, search again in other words.
+
+assert found.value.tools == ("delete_image",)
+assert [tool.name for tool in toolbox.visible()] == ["tool_search", "delete_image"]

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from toolcrib.catalog import Catalog as Catalog
     from toolcrib.discovery.modes import Mode as Mode, choose_mode as choose_mode
+    from toolcrib.discovery.toolbox import Toolbox as Toolbox
     from toolcrib.errors import ToolcribError as ToolcribError
+    from toolcrib.policy import Policy as Policy
     from toolcrib.search.index import ToolIndex as ToolIndex
     from toolcrib.search.result import Hit as Hit, SearchResult as SearchResult
     from toolcrib.tools.extraction import Entity as Entity, Extraction as Extraction
@@ -24,12 +26,14 @@ _HOMES = {
     "Extraction": "toolcrib.tools.extraction",
     "Hit": "toolcrib.search.result",
     "Mode": "toolcrib.discovery.modes",
+    "Policy": "toolcrib.policy",
     "Protocol": "toolcrib.tools.protocol",
     "Risk": "toolcrib.tools.tool",
     "SearchResult": "toolcrib.search.result",
     "Tool": "toolcrib.tools.tool",
     "ToolIndex": "toolcrib.search.index",
     "ToolResult": "toolcrib.tools.result",
+    "Toolbox": "toolcrib.discovery.toolbox",
     "ToolcribError": "toolcrib.errors",
     "choose_mode": "toolcrib.discovery.modes",
     "tool": "toolcrib.tools.function",
@@ -41,12 +45,14 @@ __all__ = [  # spelled out for type checkers; `tests/test_exports.py` keeps it e
     "Extraction",
     "Hit",
     "Mode",
+    "Policy",
     "Protocol",
     "Risk",
     "SearchResult",
     "Tool",
     "ToolIndex",
     "ToolResult",
+    "Toolbox",
     "ToolcribError",
     "choose_mode",
     "tool",

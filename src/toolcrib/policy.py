@@ -41,17 +41,16 @@ class Rule:
     `name`, `category` and `source` are patterns such as `cms_delete*`; case does not count. `role` is one role.
     """
 
-    decision: Decision
+    decision: Decision | str  # words are welcome, for rules are also read from files; what is kept are members
     _: KW_ONLY
     name: str | None = None
     category: str | None = None  # "" is for tools without a category
     source: str | None = None
-    risk: Risk | None = None  # the risk that counts, see `Policy.risk_of`
+    risk: Risk | str | None = None  # the risk that counts, see `Policy.risk_of`
     role: str | None = None
     reason: str = ""
 
     def __post_init__(self) -> None:
-        # Plain words are welcome, because rules are also read from files.
         object.__setattr__(self, "decision", _one_of(Decision, self.decision, "decision"))
         if self.risk is not None:
             object.__setattr__(self, "risk", _one_of(Risk, self.risk, "risk"))
@@ -84,9 +83,8 @@ class Policy:
     """Who may see and call what. The first rule that fits decides; then the tool's own `confirm`; then its risk."""
 
     rules: tuple[Rule, ...] = ()
-    by_risk: Mapping[Risk, Decision] = field(
-        default_factory=dict[Risk, Decision]
-    )  # what is left out stays as it is by default
+    # What is left out stays as it is by default.
+    by_risk: Mapping[Risk, Decision] | Mapping[str, str] = field(default_factory=dict[Risk, Decision])
     trusted: tuple[str, ...] = TRUSTED  # patterns of sources that may call their own tools safe
 
     def __post_init__(self) -> None:
@@ -103,8 +101,9 @@ class Policy:
         risk = self.risk_of(tool)
         for rule in self.rules:
             if rule.fits(tool, risk, role):
-                return Verdict(rule.decision, rule.reason or _REASONS[rule.decision])
-        decision = self.by_risk[risk]
+                decision = Decision(rule.decision)
+                return Verdict(decision, rule.reason or _REASONS[decision])
+        decision = Decision(self.by_risk[risk])
         if tool.confirm and decision is Decision.ALLOW:
             return Verdict(Decision.ASK, "it asks before each call")
         return Verdict(decision, f"it is {risk}")

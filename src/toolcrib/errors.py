@@ -16,6 +16,8 @@ ToolcribError
 │   ├── UnknownSessionError
 │   ├── SessionBusyError    somebody else has the session open
 │   └── SessionLostError    the session is no longer ours to write
+├── WebError                an address could not be fetched: no answer, a broken one, too slow
+│   └── AddressRefusedError     it may not be asked at all: private, a script, a file
 ├── MissingExtraError       an optional dependency is not installed
 └── EmbedderError           an embedder cannot answer
 
@@ -122,6 +124,14 @@ class SessionLostError(StoreError):
             hint="Open it again. Another process takes a session over when its holder was silent for too long.",
         )
         self.session_id = session_id
+
+
+class WebError(ToolcribError):
+    """An address that could not be fetched."""
+
+
+class AddressRefusedError(WebError):
+    """An address that a tool may not ask: it leads into a private network, or nowhere on the web."""
 
 
 class MissingExtraError(ToolcribError):

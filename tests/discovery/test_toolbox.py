@@ -73,10 +73,25 @@ def test_a_surface_hides_a_tool_of_its_own_name() -> None:
 
 def test_in_direct_mode_every_tool_is_visible_and_nothing_is_searched_for() -> None:
     policy = Policy(rules=(Rule("hide", name="publish_*"), Rule("deny", name="delete_*")))
-    toolbox = Toolbox(pages(), policy=policy, surface=finder, mode=Mode.DIRECT)
-    assert names(toolbox.visible()) == ["list_pages", "get_page"]
+    toolbox = Toolbox(pages(), policy=policy, surface=finder, mode="direct")
+    assert (toolbox.mode, names(toolbox.visible())) == (Mode.DIRECT, ["list_pages", "get_page"])
     assert toolbox.is_active("get_page")
     assert not toolbox.is_active("publish_page")
+
+
+def test_a_surface_follows_the_catalogue_from_turn_to_turn() -> None:
+    def counter(toolbox: Toolbox) -> Sequence[Tool]:
+        return [make(f"discover_{category}") for category in toolbox.categories()]
+
+    catalog = pages()
+    toolbox = Toolbox(catalog, surface=counter)
+    before = toolbox.surface
+    toolbox.begin_turn()
+    assert toolbox.surface == before  # the very same tools: nothing changed
+    catalog.add(make("resize", category="images"))
+    assert names(toolbox.surface) == ["discover_pages"]  # not within a turn
+    toolbox.begin_turn()
+    assert names(toolbox.surface) == ["discover_pages", "discover_images"]
 
 
 def test_a_tool_added_later_is_there_at_once() -> None:
@@ -269,6 +284,13 @@ def test_sessions_share_what_was_judged_and_forget_it_with_the_catalogue() -> No
     del catalog, toolbox
     gc.collect()
     assert len(sight._sights) < held
+
+
+def test_many_roles_do_not_fill_the_memory() -> None:
+    catalog = pages()
+    boxes = [Toolbox(catalog, role=f"user {number}") for number in range(100)]
+    assert len(sight._sights[catalog]) == 64
+    assert len(boxes[0].tools) == 4
 
 
 def test_verdicts_on_tools_that_are_gone_are_forgotten() -> None:

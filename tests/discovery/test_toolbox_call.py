@@ -131,6 +131,21 @@ async def test_a_tool_that_hangs_is_given_up() -> None:
     assert stopped.is_set()
 
 
+async def test_the_tool_behind_a_surface_is_the_one_that_took_too_long() -> None:
+    async def hang(arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
+        return await asyncio.Future[ToolResult]()
+
+    def runner(toolbox: Toolbox) -> Sequence[Tool]:
+        async def execute(arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
+            return await toolbox.call("hang", {})
+
+        return [make("execute_tool", call=execute)]
+
+    toolbox = Toolbox(Catalog([make("hang", call=hang)]), surface=runner, timeout_seconds=0.01)
+    with anyio.fail_after(5):
+        assert (await toolbox.call("execute_tool", {})).text.startswith("hang gave no answer within 0.01 seconds.")
+
+
 async def test_a_toolbox_can_wait_without_end() -> None:
     catalog = pages()
     assert (await Toolbox(catalog, timeout_seconds=None).call("list_pages", {})).text == "done"

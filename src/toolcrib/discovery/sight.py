@@ -52,6 +52,8 @@ class Sight:
         return seen
 
 
+_MOST_SIGHTS = 64  # shared by catalogue; a toolbox keeps its own, however many roles come by
+
 _sights: WeakKeyDictionary[Catalog, dict[tuple[Policy, str | None], Sight]] = WeakKeyDictionary()
 _sharing = Lock()
 
@@ -60,4 +62,8 @@ def sight_of(catalog: Catalog, policy: Policy, role: str | None) -> Sight:
     """The view that all sessions with this policy and role share."""
     with _sharing:
         sights = _sights.setdefault(catalog, {})
-        return sights.setdefault((policy, role), Sight(policy, role))
+        shared = sights.pop((policy, role), None) or Sight(policy, role)
+        sights[policy, role] = shared  # the last one was asked for last
+        if len(sights) > _MOST_SIGHTS:
+            del sights[next(iter(sights))]
+        return shared

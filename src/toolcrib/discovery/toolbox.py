@@ -51,7 +51,7 @@ class Toolbox:
         role: str | None = None,
         pinned: Iterable[str] = (),
         surface: Surface | None = None,
-        mode: Mode = Mode.DISCOVERY,
+        mode: Mode | str = Mode.DISCOVERY,
         inactive: Inactive = "activate",
         budget_tokens: int = BUDGET_TOKENS,
         timeout_seconds: float | None = TIMEOUT_SECONDS,
@@ -61,7 +61,7 @@ class Toolbox:
         self.policy = policy
         self.role = role
         self.pinned = tuple(dict.fromkeys(pinned))
-        self.mode = mode
+        self.mode = Mode(mode)
         self._index = index
         self._sight = sight_of(catalog, policy, role)
         self._where = None if policy.hides_nothing(role) else self._sight
@@ -72,8 +72,8 @@ class Toolbox:
         self._size_of = size_of
         self._make_surface = surface
         self._surface: dict[str, Tool] = {}
-        if surface is not None and mode is not Mode.DIRECT:
-            self._surface = {tool.name: tool for tool in surface(self)}
+        self._surface_revision = -1
+        self._renew_surface()
 
     # What there is
 
@@ -152,8 +152,10 @@ class Toolbox:
     def begin_turn(self) -> tuple[str, ...]:
         """Make room at the start of a user's turn: the least recently used tools over the budget go, and are given.
 
-        Only here, because within a turn it would break the prompt cache and take away what the model just found.
+        Only here, because within a turn it would break the prompt cache and take away what the model just found. A
+        surface that depends on what the catalogue holds changes here too, if the catalogue did.
         """
+        self._renew_surface()
         sizes = {tool.name: self._size_of(tool) for tool in self._active_tools()}
         return self._activation.shrink(sizes, self._budget_tokens)
 
@@ -203,13 +205,15 @@ class Toolbox:
         return await self._run(tool, given.arguments, context)
 
     async def _run(self, tool: Tool, arguments: Mapping[str, Any], context: object) -> ToolResult:
-        limit = asyncio.timeout(self._timeout_seconds)
+        # What a surface tool calls in turn has a limit of its own, and tells more when that is reached.
+        seconds = None if tool.name in self._surface else self._timeout_seconds
+        limit = asyncio.timeout(seconds)
         try:
             async with limit:
                 return ToolResult.of(await tool.call(arguments, context))
         except Exception as error:  # foreign code: the tool
-            if self._timeout_seconds is not None and limit.expired():
-                return refusals.timed_out(tool.name, self._timeout_seconds)
+            if seconds is not None and limit.expired():
+                return refusals.timed_out(tool.name, seconds)
             logger.error("Tool %r failed", tool.name, exc_info=error)
             return refusals.broken(tool.name, error)
 
@@ -253,6 +257,12 @@ class Toolbox:
     @property
     def _finder(self) -> str | None:
         return next(iter(self._surface), None)
+
+    def _renew_surface(self) -> None:
+        if self._make_surface is None or self.mode is Mode.DIRECT or self._surface_revision == self.catalog.revision:
+            return
+        self._surface_revision = self.catalog.revision
+        self._surface = {tool.name: tool for tool in self._make_surface(self)}
 
     def _active_tools(self) -> list[Tool]:
         return self._callable(name for name in self._activation.names if name not in self.pinned)

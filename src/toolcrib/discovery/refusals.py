@@ -24,8 +24,9 @@ def _like(asked: str, known: list[str]) -> list[str]:
     if len(known) <= _FEW_NAMES:
         return known
     beginnings = {word[:4].casefold() for word in _WORD.findall(asked)}
-    sharing = [name for name in known if any(beginning in name.casefold() for beginning in beginnings)]
-    return sharing or known
+    shared = [sum(beginning in name.casefold() for beginning in beginnings) for name in known]
+    most = max(shared)
+    return [name for name, count in zip(known, shared, strict=True) if count == most]
 
 
 def denied(name: str, reason: str) -> ToolResult:

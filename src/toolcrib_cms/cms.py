@@ -1,0 +1,77 @@
+"""The CMS as a whole: a site, the tools to work on it, and the pages visitors see."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolcrib import Catalog
+from toolcrib.sources.web_guard import Web, WebGuard
+from toolcrib_cms.content_index import ContentIndex
+from toolcrib_cms.errors import CmsError
+from toolcrib_cms.services import Services
+from toolcrib_cms.store import SiteStore
+from toolcrib_cms.tools.entries import EntryTools
+from toolcrib_cms.tools.http import HttpTools
+from toolcrib_cms.tools.images import ImageTools
+from toolcrib_cms.tools.navigation import NavigationTools
+from toolcrib_cms.tools.offer import offered
+from toolcrib_cms.tools.pages import PageTools
+from toolcrib_cms.tools.pexels import PexelsTools
+from toolcrib_cms.tools.planning import PlanningTools
+from toolcrib_cms.tools.posts import PostTools
+from toolcrib_cms.tools.research import ResearchTools
+from toolcrib_cms.tools.search import SearchTools, entities_of_lookup, entities_of_search
+from toolcrib_cms.tools.sections import SectionTools
+
+if TYPE_CHECKING:
+    from toolcrib_cms.site.render import Rendered
+
+HERE = Path(__file__).parent
+METADATA = HERE / "tools"
+
+
+class Cms:
+    """One site with its 45 tools. The database is opened, and the demo written, at the first use."""
+
+    def __init__(self, store: SiteStore, *, web: Web | None = None, services: Services | None = None) -> None:
+        self.store = store
+        self.catalog = _catalog(store, web or WebGuard(), services or Services())
+
+    def render_site(self, path: str) -> "Rendered":
+        """What a visitor gets at a path below `/site`: status, content type and body."""
+        from toolcrib_cms.site.render import render  # late: loads the templates
+
+        return render(self.store, path)
+
+    def reset(self) -> None:
+        """Throw every change away: the next use starts with the demo site anew."""
+        self.store.reset()
+
+    def close(self) -> None:
+        """Give the files back."""
+        self.store.close()
+
+
+def _catalog(store: SiteStore, web: Web, services: Services) -> Catalog:
+    catalog, index = Catalog(), ContentIndex(store)
+    groups = (
+        PageTools(store),
+        SectionTools(store),
+        ImageTools(store, index),
+        PostTools(store),
+        NavigationTools(store),
+        EntryTools(store),
+        SearchTools(index),
+        HttpTools(web),
+        ResearchTools(web, services),
+        PexelsTools(store, web, services),
+        PlanningTools(catalog),
+    )
+    catalog.add_all(offered(method) for group in groups for method in group.methods)
+    for file in sorted(METADATA.glob("*.yaml")):
+        catalog.load_metadata(file)
+    catalog.extractor("search_vector")(entities_of_search)
+    catalog.extractor("cms_findResource")(entities_of_lookup)
+    if problems := catalog.check():
+        lines = [f"{problem.tool}: {problem.message} {problem.hint}" for problem in problems]
+        raise CmsError("The tools and their metadata do not fit together:\n" + "\n".join(lines))
+    return catalog

@@ -9,12 +9,14 @@ def test_an_empty_environment_gives_the_defaults() -> None:
     settings = Settings.from_environment({})
     assert settings == Settings(cache=settings.cache, embedder_url=OPENAI_URL, embedder_model=OPENAI_MODEL)
     assert settings.cache.name == "toolcrib"
+    assert Path(settings.sessions).parts[-2:] == ("toolcrib", "sessions.db")
 
 
 def test_every_variable_is_read() -> None:
     settings = Settings.from_environment(
         {
             "TOOLCRIB_CACHE": "/tmp/crib",
+            "TOOLCRIB_STORE": "~/sessions.db",
             "TOOLCRIB_BENCH_DATA": "~/bench",
             "TOOLCRIB_EMBEDDER_URL": "https://vectors.example/v1/",
             "TOOLCRIB_EMBEDDER_KEY": "secret",
@@ -23,6 +25,7 @@ def test_every_variable_is_read() -> None:
     )
     assert settings == Settings(
         cache=Path("/tmp/crib"),
+        store="~/sessions.db",
         bench_data=Path.home() / "bench",
         embedder_url="https://vectors.example/v1",
         embedder_key="secret",

@@ -3,6 +3,7 @@
 | variable                  | meaning                                            | without it                     |
 |---------------------------|----------------------------------------------------|--------------------------------|
 | `TOOLCRIB_CACHE`          | folder for what can be made again, such as vectors | the user's cache folder        |
+| `TOOLCRIB_STORE`          | file in which sessions are kept                    | in the user's data folder      |
 | `TOOLCRIB_BENCH_DATA`     | folder with the public benchmark sets              | no benchmark data              |
 | `TOOLCRIB_EMBEDDER_URL`   | OpenAI-compatible endpoint that embeds texts       | `OPENAI_BASE_URL`, else OpenAI |
 | `TOOLCRIB_EMBEDDER_KEY`   | its key                                            | `OPENAI_API_KEY`, see below    |
@@ -26,6 +27,7 @@ class Settings:
     """What the environment says; made once at a door and passed inward."""
 
     cache: Path
+    store: str | None = None  # a file, or what another kind of store is named by
     bench_data: Path | None = None
     embedder_url: str = OPENAI_URL
     embedder_key: str | None = field(default=None, repr=False)  # a key does not belong in a log
@@ -39,11 +41,17 @@ class Settings:
         bench_data = said.get("TOOLCRIB_BENCH_DATA")
         return cls(
             cache=_folder(said["TOOLCRIB_CACHE"]) if "TOOLCRIB_CACHE" in said else _user_cache(),
+            store=said.get("TOOLCRIB_STORE"),
             bench_data=_folder(bench_data) if bench_data else None,
             embedder_url=(own_url or said.get("OPENAI_BASE_URL", OPENAI_URL)).rstrip("/"),
             embedder_key=said.get("TOOLCRIB_EMBEDDER_KEY", None if own_url else said.get("OPENAI_API_KEY")),
             embedder_model=said.get("TOOLCRIB_EMBEDDER_MODEL", OPENAI_MODEL),
         )
+
+    @property
+    def sessions(self) -> str:
+        """Where sessions are kept."""
+        return self.store or str(_user_data() / "sessions.db")
 
 
 def _folder(text: str) -> Path:
@@ -54,3 +62,9 @@ def _user_cache() -> Path:
     from platformdirs import user_cache_path  # late: most searches never touch the cache
 
     return user_cache_path("toolcrib", appauthor=False)
+
+
+def _user_data() -> Path:
+    from platformdirs import user_data_path  # late, as above
+
+    return user_data_path("toolcrib", appauthor=False)

@@ -24,7 +24,11 @@ def toolcrib(*arguments: str, **environment: str) -> subprocess.CompletedProcess
     ("arguments", "error"),
     [
         (["chek"], 'error: Unknown command "chek".\nhint: Did you mean "check"?\n'),
-        (["xyzzy"], 'error: Unknown command "xyzzy".\nhint: There are: search, explain, tools, check, tokens, bench.\n'),
+        (
+            ["xyzzy"],
+            'error: Unknown command "xyzzy".\n'
+            "hint: There are: search, explain, tools, check, tokens, sessions, bench.\n",
+        ),
         (["tools", "shwo"], 'error: Unknown command "shwo".\nhint: Did you mean "show"?\n'),
         (["check", "--form", "x"], "error: Unknown option: --form.\nhint: Did you mean --from?\n"),
     ],

@@ -1,5 +1,6 @@
 """One writer at a time: who holds a session, who may take it over, and what the one who lost it can do."""
 
+import asyncio
 import logging
 import os
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 from backends import Backend, Clock
 
 from toolcrib.errors import SessionBusyError, SessionLostError, StoreError
-from toolcrib.stores import owner
+from toolcrib.stores import owner, sqlite_leases
 from toolcrib.stores.owner import Owner
 from toolcrib.stores.sqlite_file import SqliteFile
 from toolcrib.stores.sqlite_leases import Heartbeat, Lease
@@ -44,8 +45,6 @@ async def test_a_session_is_free_after_an_error_inside(store: Store) -> None:
 
 
 async def test_one_may_wait_for_a_session(store: Store) -> None:
-    import asyncio
-
     order: list[str] = []
     opened = asyncio.Event()
 
@@ -138,10 +137,6 @@ def test_a_heartbeat_renews_what_is_held_even_while_the_loop_is_blocked(caplog: 
 async def test_a_heartbeat_keeps_a_session_while_nothing_is_written(
     backend: Backend, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    import asyncio
-
-    from toolcrib.stores import sqlite_leases
-
     renewed = threading.Semaphore(0)
     renew = sqlite_leases.renew
 
@@ -162,6 +157,18 @@ async def test_a_heartbeat_keeps_a_session_while_nothing_is_written(
             with pytest.raises(SessionBusyError):
                 async with store.open("s"):
                     pass  # pragma: no cover
+
+
+def test_after_a_fork_the_parents_leases_are_not_ours_to_renew(monkeypatch: pytest.MonkeyPatch) -> None:
+    heartbeat = Heartbeat(CountingFile(None), Clock(), every=timedelta(hours=1))
+    parents, ours = Lease.wish("", "s"), Lease.wish("", "t")
+    heartbeat.hold(parents)
+    ended = heartbeat._ended
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    heartbeat.hold(ours)
+    assert heartbeat._held == {ours}
+    heartbeat.let_go(ours)
+    ended.set()
 
 
 def test_a_heartbeat_that_cannot_write_goes_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,6 +1,7 @@
 """Real processes on one store: killed at any moment, starting at once, competing for one session."""
 
 import asyncio
+import os
 import random
 import signal
 import subprocess
@@ -54,7 +55,11 @@ def killed_somewhere(place: str, chance: random.Random) -> list[str]:
         child.send_signal(signal.SIGKILL)
         assert child.stdout is not None
         said += child.stdout.read().splitlines()  # what it said before it died, until the pipe breaks
-        # Not waited for yet: a killed process that its parent has not noticed must not hold the session.
+        if hasattr(os, "waitid"):
+            # Dead, but not yet noticed by its parent: such a process must not hold the session.
+            os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        else:
+            child.wait()
         record = asyncio.run(opened_at_once(place))
         assert child.wait() == -signal.SIGKILL
     return [*said, str(len(record.history))]

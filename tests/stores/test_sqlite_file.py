@@ -6,6 +6,7 @@ import sqlite3
 import stat
 import sys
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -250,8 +251,6 @@ async def test_every_statement_that_touches_a_table_names_the_tenant(clock: Cloc
 
 
 async def _everything(store: SqliteStore) -> None:
-    from datetime import timedelta
-
     async with store.open("s") as session:
         await session.append(["m"], events=["e"], title="t")
         asked = await session.add_confirmation("t", {}, "d")

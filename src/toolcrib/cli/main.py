@@ -12,14 +12,19 @@ from toolcrib.cli.check import check
 from toolcrib.cli.explain import explain
 from toolcrib.cli.output import complain, speak_any_script
 from toolcrib.cli.search import search
+from toolcrib.cli.sessions import app as sessions
 from toolcrib.cli.tokens import tokens
 from toolcrib.cli.tools import app as tools
-from toolcrib.errors import EmbedderError, ToolcribError
+from toolcrib.errors import EmbedderError, StoreError, ToolcribError, UnknownSessionError
 
 OK, USAGE, NEGATIVE, AUTH, UNREACHABLE, TOOL_ERROR = range(6)
 INTERRUPTED = 130
 
-EXIT_CODES: dict[type[ToolcribError], int] = {EmbedderError: UNREACHABLE}  # any other is USAGE
+EXIT_CODES: dict[type[ToolcribError], int] = {  # any other is USAGE
+    EmbedderError: UNREACHABLE,
+    StoreError: UNREACHABLE,
+    UnknownSessionError: USAGE,
+}
 
 EPILOGUE = """\
 Exit codes: 0 ok, 1 wrong usage, 2 the answer is no, 3 not authorised, 4 not reachable, 5 a tool failed.
@@ -38,6 +43,7 @@ app.command(explain)
 app.command(tools)
 app.command(check)
 app.command(tokens)
+app.command(sessions)
 app.command(bench)
 
 

@@ -5,6 +5,7 @@ only asleep finds at its next write that its token is gone, and writes nothing.
 """
 
 import logging
+import os
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -87,12 +88,18 @@ class Heartbeat:
         self._file = file
         self._clock = clock
         self._every = every
+        self._begin()
+
+    def _begin(self) -> None:
+        self._process = os.getpid()
         self._held: set[Lease] = set()
         self._changing = threading.Lock()
         self._ended = threading.Event()
 
     def hold(self, lease: Lease) -> None:
         """Keep this lease alive from now on."""
+        if self._process != os.getpid():
+            self._begin()  # after a fork: the thread, and what it holds, stayed with the parent
         with self._changing:
             self._held.add(lease)
             if len(self._held) == 1:

@@ -1,0 +1,232 @@
+"""`toolcrib sessions`: the conversations that are kept, to list, look at, take along and forget."""
+
+import asyncio
+import json as json_format
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias, TypeVar
+
+from cyclopts import App, Parameter
+from cyclopts.validators import Number
+from rich.text import Text
+
+from toolcrib.cli.options import Json
+from toolcrib.cli.output import Columns, clean, note, say, write_json
+from toolcrib.errors import StoreError
+from toolcrib.memory.render import render_memory
+from toolcrib.settings import Settings
+from toolcrib.stores.record import SessionInfo, SessionRecord, Totals, checked_id
+from toolcrib.stores.store import Store, open_store
+
+app = App(name="sessions", help="List the conversations that are kept, show, export, import or delete them.")
+
+Result = TypeVar("Result")
+StorePlace: TypeAlias = Annotated[
+    str | None,
+    Parameter(name="--store", help="The file they are kept in; else TOOLCRIB_STORE, else the user's data folder."),
+]
+Tenant: TypeAlias = Annotated[str, Parameter(help="Whose sessions, where several share a store.", show_default=False)]
+Days: TypeAlias = Annotated[float, Parameter(validator=Number(gte=0))]
+
+
+@app.command(name="list")
+def list_sessions(
+    *, limit: int | None = None, store: StorePlace = None, tenant: Tenant = "", json: Json = False
+) -> int:
+    """List the sessions, those changed last first.
+
+    Example: `toolcrib sessions list --limit 10`
+
+    Args:
+        limit: How many at most.
+    """
+    place = _place(store)
+    # Only looking must not make a file.
+    infos = () if _is_missing(place) else _with(place, tenant, lambda kept: kept.sessions(limit=limit))
+    if json:
+        write_json([_as_dict(info) for info in infos])
+        return 0
+    table = Columns(("id", "changed", "messages", "title"))
+    for info in infos:
+        table.add(info.id, _when(info.updated_at), str(info.messages), info.title)
+    if infos:
+        table.show()
+    note(f"{len(infos)} session{'' if len(infos) == 1 else 's'} in {place}")
+    return 0
+
+
+@app.command
+def show(id: str, /, *, store: StorePlace = None, tenant: Tenant = "", json: Json = False) -> int:
+    """Show what a session remembers, what it used up and what it waits for.
+
+    Example: `toolcrib sessions show 3f9c2a71d04be865`
+
+    Args:
+        id: The session's id.
+    """
+    record = _read(id, store, tenant)
+    if json:
+        document = _document(record)
+        write_json(document | {"history": len(record.history), "events": len(record.events)})
+        return 0
+    say(Text(record.id, style="bold"))
+    for label, text in _facts(record):
+        say(Text.assemble((f"{label}:", "bold"), "" if text.startswith("\n") else " ", clean(text)))
+    return 0
+
+
+@app.command
+def export(id: str, /, *, output: Path | None = None, store: StorePlace = None, tenant: Tenant = "") -> int:
+    """Write all of a session as one JSON document.
+
+    Example: `toolcrib sessions export 3f9c2a71d04be865 --output session.json`
+
+    Args:
+        id: The session's id.
+        output: The file to write; else it goes to stdout.
+    """
+    document = _document(_read(id, store, tenant))
+    if output is None:
+        write_json(document)
+        return 0
+    try:
+        output.write_text(json_format.dumps(document, indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"{str(output)!r} cannot be written: {error.strerror}.", hint="Name another file.") from error
+    note(f"wrote {output}")
+    return 0
+
+
+@app.command(name="import")
+def import_session(file: Path, /, *, id: str | None = None, store: StorePlace = None, tenant: Tenant = "") -> int:
+    """Take a session in that was exported, from this machine or another.
+
+    Example: `toolcrib sessions import session.json`
+
+    Args:
+        file: What `export` wrote.
+        id: Another id for it, when its own is taken.
+    """
+    from toolcrib.stores.document import from_document  # late: loads pydantic
+
+    try:
+        record = from_document(json_format.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{str(file)!r} cannot be read: {error}.", hint="Give what `export` wrote.") from error
+    record = record if id is None else replace(record, id=checked_id(id))
+    _with(_place(store), tenant, lambda kept: kept.restore(record))
+    say(record.id)
+    return 0
+
+
+@app.command
+def delete(id: str, /, *more: str, store: StorePlace = None, tenant: Tenant = "") -> int:
+    """Forget sessions, with all that belongs to them.
+
+    Example: `toolcrib sessions delete 3f9c2a71d04be865`
+
+    Args:
+        id: The session's id.
+        more: Others to forget with it.
+    """
+    ids = (id, *more)
+
+    async def forget(kept: Store) -> None:
+        for id in ids:
+            await kept.read(id)  # so that one wrong id leaves all of them
+        for id in ids:
+            await kept.delete(id)
+
+    _with(_there(store), tenant, forget)
+    note(f"{len(ids)} session{'' if len(ids) == 1 else 's'} deleted")
+    return 0
+
+
+@app.command
+def purge(*, days: Days, store: StorePlace = None, tenant: Tenant = "") -> int:
+    """Forget the sessions that were not changed for some days; open ones stay.
+
+    Example: `toolcrib sessions purge --days 30`
+
+    Args:
+        days: How long they must have been left alone.
+    """
+    count = _with(_there(store), tenant, lambda kept: kept.purge(timedelta(days=days)))
+    note(f"{count} session{'' if count == 1 else 's'} deleted")
+    return 0
+
+
+def _with(place: str, tenant: str, work: Callable[[Store], Awaitable[Result]]) -> Result:
+    async def opened() -> Result:
+        async with open_store(place, tenant=tenant) as store:
+            return await work(store)
+
+    return asyncio.run(opened())
+
+
+def _place(given: str | None) -> str:
+    return given or Settings.from_environment().sessions
+
+
+def _there(given: str | None) -> str:
+    """The place, if there is anything."""
+    place = _place(given)
+    if _is_missing(place):
+        raise StoreError(f"No sessions are kept in {place}.", hint="Name the file with --store or TOOLCRIB_STORE.")
+    return place
+
+
+def _is_missing(place: str) -> bool:
+    return "://" not in place and not Path(place).expanduser().exists()
+
+
+def _read(id: str, store: str | None, tenant: str) -> SessionRecord:
+    return _with(_there(store), tenant, lambda kept: kept.read(id))
+
+
+def _document(record: SessionRecord) -> dict[str, Any]:
+    from toolcrib.stores.document import to_document  # late: loads pydantic
+
+    return to_document(record)
+
+
+def _as_dict(info: SessionInfo) -> dict[str, object]:
+    return {
+        "id": info.id,
+        "title": info.title,
+        "created_at": info.created_at.isoformat(),
+        "updated_at": info.updated_at.isoformat(),
+        "messages": info.messages,
+        "usage": dict(info.usage),
+    }
+
+
+def _facts(record: SessionRecord) -> Iterator[tuple[str, str]]:
+    """What `show` tells; what is empty is left out."""
+    now = datetime.now(UTC)
+    memory = render_memory(record.memory).splitlines()[1:-1]
+    waiting = [
+        f"{one.tool} {json_format.dumps(dict(one.arguments), ensure_ascii=False)} until {_when(one.expires_at)}"
+        for one in record.confirmations
+        if one.is_pending(now)
+    ]
+    facts = {
+        "title": record.title,
+        "created": _when(record.created_at),
+        "changed": _when(record.updated_at),
+        "messages": str(len(record.history)),
+        "usage": _usage(record.usage),
+        "memory": "".join(f"\n  {line}" for line in memory),
+        "waits for a yes to": "".join(f"\n  {line}" for line in waiting),
+    }
+    return ((label, text) for label, text in facts.items() if text)
+
+
+def _usage(usage: Totals) -> str:
+    return ", ".join(f"{name} {value:,}" for name, value in usage.items())
+
+
+def _when(moment: datetime) -> str:
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M")

@@ -1,7 +1,7 @@
 """Finding content by meaning, with Toolcrib's own index: each piece of content stands in it as a tool would.
 
-The index follows the database by versions: before a search it takes in what changed since the last one, whoever
-changed it. Ids are also names that a catalogue accepts, so nothing has to be translated back.
+Before a search the index takes in what changed in the database since the last one, whoever changed it. Ids are also
+names that a catalogue accepts, so nothing has to be translated back.
 """
 
 from collections.abc import Collection as Several, Iterator, Mapping
@@ -32,7 +32,6 @@ class Piece:
     type: ContentType
     name: str
     text: str
-    version: tuple[int, ...]  # its own, and those of what its text is made of
     names: tuple[str, ...] = ()  # other names for it
 
 
@@ -84,7 +83,7 @@ class ContentIndex:
             held = self._pieces.get(piece.id)
             if held is None:
                 self._catalog.add(_as_tool(piece))
-            elif held.version != piece.version:
+            elif held != piece:
                 self._catalog.replace(_as_tool(piece))
         self._pieces = now
 
@@ -97,7 +96,6 @@ def _pieces(session: Session) -> Iterator[Piece]:
             name=page.title,
             names=(page.slug.replace("-", " "),),
             text=page.meta_description,
-            version=(page.version,),
         )
     for section in session.scalars(select(Section)):
         yield Piece(
@@ -105,7 +103,6 @@ def _pieces(session: Session) -> Iterator[Piece]:
             type="section",
             name=f"{section.template.label} on {section.page.title}",
             text=" ".join(texts(section.content)),
-            version=(section.version, section.page.version),
         )
     for post in session.scalars(select(Post)):
         yield Piece(
@@ -114,7 +111,6 @@ def _pieces(session: Session) -> Iterator[Piece]:
             name=post.title,
             names=(post.slug.replace("-", " "),),
             text=" ".join([post.excerpt, *post.tags, excerpt_of(post.body, _MOST_LETTERS)]),
-            version=(post.version,),
         )
     for image in session.scalars(select(Image)):
         yield Piece(
@@ -123,7 +119,6 @@ def _pieces(session: Session) -> Iterator[Piece]:
             name=image.file_name,
             names=(image.alt,) if image.alt else (),
             text=image.description,
-            version=(image.version,),
         )
     for entry in session.scalars(select(Entry)):
         yield Piece(
@@ -131,7 +126,6 @@ def _pieces(session: Session) -> Iterator[Piece]:
             type="entry",
             name=entry.title,
             text=" ".join([entry.collection_key, *texts(entry.data)]),
-            version=(entry.version,),
         )
 
 

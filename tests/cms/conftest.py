@@ -1,0 +1,66 @@
+"""What the tests of the CMS share: one CMS a process, as new for every test."""
+
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolcrib import ToolResult
+from toolcrib_cms import build
+from toolcrib_cms.cms import Cms
+
+# `cms_calls` stands beside the tests, `web_server` beside those of sources; `--import-mode=importlib` finds neither.
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "sources")]
+
+
+@pytest.fixture(scope="session")
+def one_cms() -> Cms:
+    return build(":memory:")
+
+
+@pytest.fixture
+def cms(one_cms: Cms) -> Iterator[Cms]:
+    """A CMS with the demo site, as if nobody had touched it."""
+    one_cms.reset()
+    yield one_cms
+    one_cms.close()
+
+
+@pytest.fixture
+def call(cms: Cms) -> Callable[..., Awaitable[Any]]:
+    """Calls a tool that must work, and gives what it returned."""
+
+    async def run(name: str, **arguments: Any) -> Any:
+        result = await cms.catalog.get(name).call(arguments)
+        assert not result.failed, result.text
+        return result.value
+
+    return run
+
+
+@pytest.fixture
+def refusal(cms: Cms) -> Callable[..., Awaitable[Any]]:
+    """Calls a tool that must refuse, and gives what it said; checks that nothing was written."""
+
+    async def run(name: str, **arguments: Any) -> str:
+        before = _everything(cms)
+        result: ToolResult = await cms.catalog.get(name).call(arguments)
+        assert result.failed, f"{name} did not refuse: {result.text}"
+        assert _everything(cms) == before
+        return result.text
+
+    return run
+
+
+def _everything(cms: Cms) -> list[tuple[str, object]]:
+    from sqlalchemy import select
+
+    from toolcrib_cms.storage.models import KINDS, Revision
+    from toolcrib_cms.storage.revisions import snapshot
+
+    with cms.store.transaction() as session:
+        rows = [snapshot(row) for model in KINDS.values() for row in session.scalars(select(model))]
+        return [(str(row["id"]), row) for row in rows] + [("revisions", len(session.scalars(select(Revision)).all()))]

@@ -33,8 +33,8 @@ def cms(one_cms: Cms) -> Iterator[Cms]:
 def call(cms: Cms) -> Callable[..., Awaitable[Any]]:
     """Calls a tool that must work, and gives what it returned."""
 
-    async def run(name: str, **arguments: Any) -> Any:
-        result = await cms.catalog.get(name).call(arguments)
+    async def run(tool: str, /, **arguments: Any) -> Any:
+        result = await cms.catalog.get(tool).call(arguments)
         assert not result.failed, result.text
         return result.value
 
@@ -45,10 +45,10 @@ def call(cms: Cms) -> Callable[..., Awaitable[Any]]:
 def refusal(cms: Cms) -> Callable[..., Awaitable[Any]]:
     """Calls a tool that must refuse, and gives what it said; checks that nothing was written."""
 
-    async def run(name: str, **arguments: Any) -> str:
+    async def run(tool: str, /, **arguments: Any) -> str:
         before = _everything(cms)
-        result: ToolResult = await cms.catalog.get(name).call(arguments)
-        assert result.failed, f"{name} did not refuse: {result.text}"
+        result: ToolResult = await cms.catalog.get(tool).call(arguments)
+        assert result.failed, f"{tool} did not refuse: {result.text}"
         assert _everything(cms) == before
         return result.text
 

@@ -1,13 +1,14 @@
 """The CMS as a whole: a site, the tools to work on it, and the pages visitors see."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolcrib import Catalog
 from toolcrib.sources.web_guard import Web, WebGuard
 from toolcrib_cms.content_index import ContentIndex
 from toolcrib_cms.errors import CmsError
 from toolcrib_cms.services import Services
+from toolcrib_cms.storage import revisions
 from toolcrib_cms.store import SiteStore
 from toolcrib_cms.tools.entries import EntryTools
 from toolcrib_cms.tools.http import HttpTools
@@ -41,6 +42,19 @@ class Cms:
         from toolcrib_cms.site.render import render  # late: loads the templates
 
         return render(self.store, path)
+
+    def history(self, item_id: str) -> list[dict[str, Any]]:
+        """The changes of a page, section, post, image, menu item or entry, newest first."""
+        with self.store.transaction() as session:
+            return [
+                {"revision": one.id, "version": one.version, "action": one.action, "at": one.created_at.isoformat()}
+                for one in revisions.history(session, item_id)
+            ]
+
+    def restore(self, revision: int) -> list[str]:
+        """Make something what it was at a revision; a deletion is undone whole. Gives the ids that changed."""
+        with self.store.transaction() as session:
+            return revisions.restore(session, revision)
 
     def reset(self) -> None:
         """Throw every change away: the next use starts with the demo site anew."""

@@ -153,3 +153,14 @@ def test_the_cms_uses_public_names_only() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "toolcrib":
                 assert node.module in public, path
+
+
+async def test_what_was_done_can_be_undone(cms: Cms) -> None:
+    page = cms.render_site("/site/old-pricing").html
+    assert not (await cms.catalog.get("cms_deletePage").call({"page": "old-pricing"})).failed
+    deletion, creation = cms.history("page_old-pricing")
+    assert (deletion["action"], creation["action"]) == ("delete", "create")
+    assert cms.restore(deletion["revision"]) == [
+        "page_old-pricing", "sec_old_pricing_text", "sec_old_pricing_cta", "nav_footer_prices"
+    ]  # fmt: skip
+    assert cms.render_site("/site/old-pricing").html == page

@@ -9,6 +9,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import create_engine, select, text
 from sqlalchemy.exc import IntegrityError
 
+from toolcrib_cms.errors import CmsError
 from toolcrib_cms.storage.columns import Base, Status, new_id, now
 from toolcrib_cms.storage.database import Database, migrate
 from toolcrib_cms.storage.models import Page, Post, Revision, Section
@@ -91,3 +92,17 @@ def test_ids_tell_their_kind_and_differ() -> None:
     ids = {new_id("page") for _ in range(100)}
     assert len(ids) == 100
     assert all(one.startswith("page_") and len(one) == 13 for one in ids)
+
+
+def test_a_database_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.db"
+    broken.write_bytes(b"this is no database, " * 100)
+    with pytest.raises(CmsError, match=r"broken\.db.*cannot be used"):
+        Database(broken)
+    newer = Database(tmp_path / "newer.db")
+    with newer.transaction() as session:
+        session.execute(text("update alembic_version set version_num = '9999'"))
+    newer.close()
+    with pytest.raises(CmsError, match="newer") as refused:
+        Database(tmp_path / "newer.db")
+    assert "Move it away" in str(refused.value.hint)

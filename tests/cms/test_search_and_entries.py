@@ -87,6 +87,7 @@ async def test_entries_are_listed_filtered_and_sorted(call: Call, refusal: Call)
     assert len(more["entries"]) == 4
     people = await call("cms_getCollectionEntries", collection="team", sort="title")
     assert [entry["title"] for entry in people["entries"]] == ["Jonas Berg", "Léa Martin", "Mira Okafor"]
+    assert "is no cursor" in await refusal("cms_getCollectionEntries", collection="team", cursor="9" * 30)
     assert "There are: products, team." in await refusal("cms_getCollectionEntries", collection="events")
     assert "Its fields: title, price" in await refusal("cms_getCollectionEntries", collection="products", sort="colour")
     assert "has no field 'colour'" in await refusal(

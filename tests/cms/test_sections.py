@@ -135,3 +135,9 @@ async def test_sections_are_read(call: Call, refusal: Call) -> None:
     assert (read["page"], read["content"]["heading"]) == ("home", "Bring the outside in")
     assert "See cms_getPageSections" in await refusal("cms_getSectionContent", section="hero")
     assert "There is no page" in await refusal("cms_getPageSections", page="x")
+
+
+async def test_another_image_does_not_keep_the_words_for_the_old_one(call: Call) -> None:
+    await call("cms_updateSectionContent", section="home/hero", content={"backgroundImage": {"alt": "A greenhouse"}})
+    told = await call("cms_updateSectionContent", section="home/hero", content={"backgroundImage": "img_mountain"})
+    assert told["content"]["backgroundImage"] == {"id": "img_mountain"}

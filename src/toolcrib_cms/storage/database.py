@@ -7,9 +7,11 @@ from threading import RLock
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DatabaseError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import StaticPool
 
+from toolcrib_cms.errors import CmsError
 from toolcrib_cms.storage.revisions import keep_revisions
 
 MIGRATIONS = Path(__file__).with_name("migrations")
@@ -23,10 +25,19 @@ class Database:
     """
 
     def __init__(self, file: Path | None) -> None:
+        from alembic.util import CommandError  # late: needed once a process
+
         self._turn = RLock()
         self._engine = _engine(file)
-        with self._engine.begin() as connection:
-            migrate(connection)
+        try:
+            with self._engine.begin() as connection:
+                migrate(connection)
+        except (CommandError, DatabaseError) as error:
+            self._engine.dispose()
+            raise CmsError(
+                f"The database {str(file)!r} cannot be used: {_first_line(error)}",
+                hint="It may be damaged, or made by a newer version. Move it away to start anew.",
+            ) from error
 
     @contextmanager
     def transaction(self) -> Generator[Session]:
@@ -49,6 +60,10 @@ def migrate(connection: Connection, revision: str = "head") -> None:
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
     command.upgrade(config, revision)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 def _engine(file: Path | None) -> Engine:

@@ -12,6 +12,8 @@ from toolcrib_cms.storage.models import Collection, Entry, Image, NavigationItem
 
 Row = TypeVar("Row")
 
+_MOST_CURSOR_DIGITS = 9
+
 
 def page(session: Session, reference: str) -> Page:
     """A page by id, slug, path or exact title."""
@@ -121,16 +123,18 @@ def refuse_stale(row: Kept, if_version: int | None, *, reader: str) -> None:
 
 def paged(session: Session, query: Select[Row], limit: int, cursor: str | None) -> tuple[Sequence[Row], str | None]:
     """One page of a listing, and the cursor of the next, if there is one."""
-    try:
-        start = int(cursor or 0)
-    except ValueError:
-        start = -1
-    if start < 0:
+    start = start_of(cursor)
+    rows = session.scalars(query.offset(start).limit(limit + 1)).all()
+    return rows[:limit], str(start + limit) if len(rows) > limit else None
+
+
+def start_of(cursor: str | None) -> int:
+    """How many rows the pages before had."""
+    if cursor and not (cursor.isascii() and cursor.isdigit() and len(cursor) <= _MOST_CURSOR_DIGITS):
         raise RefusalError(
             f"{cursor!r} is no cursor.", hint="Pass the nextCursor of the previous answer, or leave it out."
         )
-    rows = session.scalars(query.offset(start).limit(limit + 1)).all()
-    return rows[:limit], str(start + limit) if len(rows) > limit else None
+    return int(cursor or 0)
 
 
 def _one(session: Session, query: Select[Row], exact: ColumnElement[Any], title: ColumnElement[Any]) -> Row | None:

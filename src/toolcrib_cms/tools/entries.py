@@ -46,7 +46,7 @@ class EntryTools:
                 there = [one for one in found if _value(one, name) is not None]
                 missing = [one for one in found if _value(one, name) is None]
                 found = sorted(there, key=lambda one: _value(one, name), reverse=sort.startswith("-")) + missing
-            start = int(cursor) if cursor and cursor.isdigit() else 0
+            start = lookup.start_of(cursor)
             after = str(start + limit) if len(found) > start + limit else None
             return {
                 "collection": owner.key,

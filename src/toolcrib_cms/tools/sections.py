@@ -1,13 +1,13 @@
 """Sections: the blocks a page is built from, each after a template."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import Field
 from sqlalchemy import select
 
 from toolcrib_cms.content.merge_patch import changed_places, merged
-from toolcrib_cms.content.schema import normalised
+from toolcrib_cms.content.schema import image_fields, normalised
 from toolcrib_cms.editing import checked_content, new_section
 from toolcrib_cms.errors import RefusalError
 from toolcrib_cms.rows import page_url, section_details, section_row
@@ -112,8 +112,8 @@ class SectionTools:
             found = lookup.section(session, section)
             lookup.refuse_stale(found, if_version, reader="cms_getSectionContent")
             before = found.content
-            patched = merged(before, normalised(found.template.fields, content))
-            found.content = checked_content(session, found.template, patched)
+            patch = _without_old_words(found.template.fields, normalised(found.template.fields, content))
+            found.content = checked_content(session, found.template, merged(before, patch))
             changed = list(changed_places(before, found.content))
             session.flush()
             return {
@@ -168,3 +168,11 @@ class SectionTools:
         """Read the content of one section on a page: its headings, texts, links and images."""
         with self._store.transaction() as session:
             return section_details(lookup.section(session, section))
+
+
+def _without_old_words(fields: Mapping[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+    """A patch that brings another image also clears the alternative text, which described the old one."""
+    for place, image in image_fields(fields, patch):
+        if "id" in image and "[" not in place:  # lists are replaced whole, so nothing old is left in them
+            image.setdefault("alt", None)
+    return patch

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 METADATA = HERE / "tools"
+GUIDANCE = HERE / "guidance"  # what to know of each category: `guidance/<category>.md`
+APP = HERE / "app.yaml"
 
 
 class Cms:
@@ -36,6 +38,11 @@ class Cms:
     def __init__(self, store: SiteStore, *, web: Web | None = None, services: Services | None = None) -> None:
         self.store = store
         self.catalog = _catalog(store, web or WebGuard(), services or Services())
+
+    @property
+    def prompt(self) -> str:
+        """What the agent of this site is told about its work."""
+        return (HERE / "prompt.md").read_text(encoding="utf-8")
 
     def render_site(self, path: str) -> "Rendered":
         """What a visitor gets at a path below `/site`: status, content type and body."""

@@ -1,5 +1,6 @@
 """The CMS as a whole: built, seeded once, reset, and fit for use."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,6 @@ from toolcrib.tools.description import MOST_TOKENS, estimated_tokens, sentences
 from toolcrib_cms import build, cms as cms_module
 from toolcrib_cms.cms import Cms
 from toolcrib_cms.errors import CmsError
-from toolcrib_cms.guidance import guidance
 from toolcrib_cms.settings import CmsSettings
 from toolcrib_cms.storage.models import Page, Section
 
@@ -60,18 +60,23 @@ def test_risk_confirmation_and_entities_are_said(cms: Cms) -> None:
 
 
 def test_protocols_speak_of_tools_that_exist(cms: Cms) -> None:
-    import re
-
     names = {tool.name for tool in cms.catalog} | {"tool_search"}
     for tool in cms.catalog:
         assert tool.protocol is not None
         spoken = set(re.findall(r"\b(?:cms|http|web|pexels|plan|search|tool)_\w+", tool.protocol.render()))
         assert spoken <= names, tool.name
-    for category in cms.catalog.categories():
-        spoken = set(re.findall(r"`((?:cms|http|web|pexels|plan|search)_\w+)`", guidance(category)))
-        assert guidance(category)
-        assert spoken <= names, category
-    assert guidance("nothing") == ""
+
+
+def test_every_category_has_guidance_and_the_agent_a_prompt(cms: Cms) -> None:
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in cms_module.GUIDANCE.glob("*.md")}
+    assert texts.keys() == cms.catalog.categories().keys()
+    for text in (*texts.values(), cms.prompt):
+        spoken = set(re.findall(r"`((?:cms|http|web|pexels|plan|search)_\w+)`", text))
+        assert spoken <= {tool.name for tool in cms.catalog}
+        assert estimated_tokens(text) < 250
+    app = cms_module.APP.read_text(encoding="utf-8")
+    assert "tool_injection: discovery" in app
+    assert "toolcrib_cms:catalog" in app
 
 
 def test_metadata_that_does_not_fit_the_code_stops_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

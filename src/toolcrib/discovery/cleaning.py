@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import cast
+from typing import Any, cast
 
 from toolcrib.tools.result import as_json
 
@@ -48,6 +48,11 @@ def shortened(text: str, most: int) -> str:
 def clean_json(value: object, *, words: bool = True) -> str:
     """Compact JSON with clean descriptions, or none; the rest is exact, and what cannot be seen stands as `\\u200b`."""
     return _NOT_ASCII.sub(_escaped, as_json(_with_clean_words(value, words)))
+
+
+def clean_words(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A JSON Schema with clean descriptions, everything else as it is."""
+    return cast("dict[str, Any]", _with_clean_words(schema, True))
 
 
 def _with_clean_words(value: object, words: bool) -> object:

@@ -1,6 +1,6 @@
 """What a discovery tool found, for programs: its text is for the model, this is the `value` of the same result."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,3 +12,5 @@ class Discovered:
     activated: tuple[str, ...] = ()  # those the model did not see before
     confidence: float = 0.0
     warnings: tuple[str, ...] = ()  # for the operator, such as an embedder that does not answer
+    path: str = field(default="", compare=False)  # which arm of the search decided, where there was a search
+    took_ms: float = field(default=0.0, compare=False)

@@ -70,6 +70,8 @@ def discovered(query: str, found: SearchResult, shown: Sequence[Tool], activated
         activated=activated,
         confidence=found.confidence,
         warnings=found.warnings,
+        path=found.path,
+        took_ms=found.took_ms,
     )
 
 

@@ -56,6 +56,7 @@ class Toolbox:
         budget_tokens: int = BUDGET_TOKENS,
         timeout_seconds: float | None = TIMEOUT_SECONDS,
         size_of: Callable[[Tool], int] = definition_tokens,
+        watch: Callable[[Tool, ToolResult], None] | None = None,
     ) -> None:
         self.catalog = catalog
         self.policy = policy
@@ -70,6 +71,7 @@ class Toolbox:
         self._budget_tokens = budget_tokens
         self._timeout_seconds = timeout_seconds
         self._size_of = size_of
+        self._watch = watch  # told what every tool gave that really ran, also when another tool called it
         self._make_surface = surface
         self._surface: dict[str, Tool] = {}
         self._surface_revision = -1
@@ -205,6 +207,12 @@ class Toolbox:
         return await self._run(tool, given.arguments, context)
 
     async def _run(self, tool: Tool, arguments: Mapping[str, Any], context: object) -> ToolResult:
+        result = await self._outcome(tool, arguments, context)
+        if self._watch is not None:
+            self._watch(tool, result)
+        return result
+
+    async def _outcome(self, tool: Tool, arguments: Mapping[str, Any], context: object) -> ToolResult:
         # What a surface tool calls in turn has a limit of its own, and tells more when that is reached.
         seconds = None if tool.name in self._surface else self._timeout_seconds
         limit = asyncio.timeout(seconds)

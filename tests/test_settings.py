@@ -17,6 +17,7 @@ def test_every_variable_is_read() -> None:
         {
             "TOOLCRIB_CACHE": "/tmp/crib",
             "TOOLCRIB_STORE": "~/sessions.db",
+            "TOOLCRIB_MODEL": "openrouter:some/model",
             "TOOLCRIB_BENCH_DATA": "~/bench",
             "TOOLCRIB_EMBEDDER_URL": "https://vectors.example/v1/",
             "TOOLCRIB_EMBEDDER_KEY": "secret",
@@ -26,6 +27,7 @@ def test_every_variable_is_read() -> None:
     assert settings == Settings(
         cache=Path("/tmp/crib"),
         store="~/sessions.db",
+        model="openrouter:some/model",
         bench_data=Path.home() / "bench",
         embedder_url="https://vectors.example/v1",
         embedder_key="secret",
@@ -50,3 +52,11 @@ def test_the_openai_key_is_not_sent_to_another_host() -> None:
 
 def test_a_key_is_not_shown_when_settings_are_printed() -> None:
     assert "secret" not in repr(Settings.from_environment({"TOOLCRIB_EMBEDDER_KEY": "secret"}))
+
+
+def test_a_key_chooses_the_model_that_talks_unless_one_is_named() -> None:
+    assert Settings.from_environment({}).model == "offline"
+    assert Settings.from_environment({"ANTHROPIC_API_KEY": "a"}).model.startswith("anthropic:")
+    both = {"OPENAI_API_KEY": "o", "ANTHROPIC_API_KEY": "a"}
+    assert Settings.from_environment(both).model.startswith("openai:")
+    assert Settings.from_environment({**both, "TOOLCRIB_MODEL": "offline"}).model == "offline"

@@ -4,12 +4,14 @@
 |---------------------------|----------------------------------------------------|--------------------------------|
 | `TOOLCRIB_CACHE`          | folder for what can be made again, such as vectors | the user's cache folder        |
 | `TOOLCRIB_STORE`          | file in which sessions are kept                    | in the user's data folder      |
+| `TOOLCRIB_MODEL`          | model that talks, such as `openai:gpt-5.4`         | by the key set, else `offline` |
 | `TOOLCRIB_BENCH_DATA`     | folder with the public benchmark sets              | no benchmark data              |
 | `TOOLCRIB_EMBEDDER_URL`   | OpenAI-compatible endpoint that embeds texts       | `OPENAI_BASE_URL`, else OpenAI |
 | `TOOLCRIB_EMBEDDER_KEY`   | its key                                            | `OPENAI_API_KEY`, see below    |
 | `TOOLCRIB_EMBEDDER_MODEL` | its model                                          | `text-embedding-3-small`       |
 
 `OPENAI_API_KEY` is used only while `TOOLCRIB_EMBEDDER_URL` is not set: a key never goes to a host it was not made for.
+With `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` set, a small model of that provider talks, unless `TOOLCRIB_MODEL` says another.
 An empty variable counts as not set.
 """
 
@@ -20,6 +22,8 @@ from pathlib import Path
 
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_MODEL = "text-embedding-3-small"
+OFFLINE = "offline"  # the brain without a language model
+MODEL_BY_KEY = {"OPENAI_API_KEY": "openai:gpt-5.4-mini", "ANTHROPIC_API_KEY": "anthropic:claude-sonnet-5-5"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +32,7 @@ class Settings:
 
     cache: Path
     store: str | None = None  # a file, or what another kind of store is named by
+    model: str = OFFLINE
     bench_data: Path | None = None
     embedder_url: str = OPENAI_URL
     embedder_key: str | None = field(default=None, repr=False)  # a key does not belong in a log
@@ -42,6 +47,7 @@ class Settings:
         return cls(
             cache=_folder(said["TOOLCRIB_CACHE"]) if "TOOLCRIB_CACHE" in said else _user_cache(),
             store=said.get("TOOLCRIB_STORE"),
+            model=said.get("TOOLCRIB_MODEL") or _model_by_key(said),
             bench_data=_folder(bench_data) if bench_data else None,
             embedder_url=(own_url or said.get("OPENAI_BASE_URL", OPENAI_URL)).rstrip("/"),
             embedder_key=said.get("TOOLCRIB_EMBEDDER_KEY", None if own_url else said.get("OPENAI_API_KEY")),
@@ -52,6 +58,10 @@ class Settings:
     def sessions(self) -> str:
         """Where sessions are kept."""
         return self.store or str(_user_data() / "sessions.db")
+
+
+def _model_by_key(said: Mapping[str, str]) -> str:
+    return next((model for key, model in MODEL_BY_KEY.items() if key in said), OFFLINE)
 
 
 def _folder(text: str) -> Path:

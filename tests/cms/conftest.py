@@ -10,6 +10,7 @@ import pytest
 from toolcrib import ToolResult
 from toolcrib_cms import build
 from toolcrib_cms.cms import Cms
+from toolcrib_cms.services import Services
 
 # `cms_calls` stands beside the tests, `web_server` beside those of sources; `--import-mode=importlib` finds neither.
 HERE = Path(__file__).parent
@@ -18,7 +19,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "sources")]
 
 @pytest.fixture(scope="session")
 def one_cms() -> Cms:
-    return build(":memory:")
+    return build(":memory:", services=Services())  # no keys, whatever the environment has
 
 
 @pytest.fixture

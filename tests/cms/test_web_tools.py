@@ -1,7 +1,7 @@
 """The tools that go out to the web, against a server on this machine that speaks the same APIs."""
 
 import json
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
 
@@ -20,8 +20,6 @@ ARTICLE = """<html><head><title>Ferns at home</title></head><body><nav>Menu Shop
 <p>Ferns like shade and moisture, and they grow best where the morning light is soft and the air does not move much.</p>
 <p>Water them when the top of the soil is dry to the touch, and never let them stand in a saucer full of water.</p>
 </article><footer>Imprint</footer></body></html>"""
-
-Run = Callable[..., Awaitable[ToolResult]]
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """A small site's tools, and an index that answers as it is told: what the tests of surfaces share."""
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import Any, cast
 
 from toolcrib.catalog import Catalog
@@ -57,9 +58,16 @@ class ScriptedIndex:
         self.path: Path = path
         self.catalog: Catalog | None = None
         self.asked: list[tuple[str, int]] = []
+        self.where: Callable[[Tool], bool] | None = None
 
-    def search(self, query: str, *, limit: int = 5, where: Callable[[Tool], bool] | None = None) -> SearchResult:
+    def only(self, where: Callable[[Tool], bool]) -> "ScriptedIndex":
+        view = copy(self)
+        view.where = where
+        return view
+
+    def search(self, query: str, *, limit: int = 5) -> SearchResult:
         self.asked.append((query, limit))
+        where = self.where
         held = {tool.name: tool for tool in self.catalog or ()}
         seen = [Hit(name=name, score=score) for name, score in self.hits if where is None or where(held[name])]
         confidence = self.confidence if seen else 0.0

@@ -104,11 +104,11 @@ class Toolbox:
 
     def search(self, query: str, *, limit: int = 5) -> SearchResult:
         """The tools that serve a request, among those the caller may know of. Nothing becomes active."""
-        return self.index.search(query, limit=limit, where=self._where)
+        return self._searched.search(query, limit=limit)
 
     async def search_async(self, query: str, *, limit: int = 5) -> SearchResult:
         """The same from an event loop."""
-        return await self.index.search_async(query, limit=limit, where=self._where)
+        return await self._searched.search_async(query, limit=limit)
 
     @property
     def index(self) -> ToolIndex:
@@ -116,6 +116,11 @@ class Toolbox:
         if self._index is None:
             self._index = ToolIndex(self.catalog)
         return self._index
+
+    @property
+    def _searched(self) -> ToolIndex:
+        """The index of what this caller may know of: what is hidden moves no score."""
+        return self.index if self._where is None else self.index.only(self._where)
 
     # What the model sees
 

@@ -5,6 +5,7 @@ is the first tool of both arms right, and does any tool serve this request at al
 """
 
 from functools import cached_property
+from math import exp
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from toolcrib.search.evidence import LEXICAL_FEATURES, Evidence, Floats
 from toolcrib.search.network import WEIGHTS, Network, fitted
 
 Ranking = list[tuple[int, float]]
+_OF_WORDS = np.array(LEXICAL_FEATURES)
 OUTLOOK = 5  # what `outlook` adds to the features of a request
 
 
@@ -25,7 +27,7 @@ class Judge:
 
     def lexical_is_right(self, evidence: Evidence) -> float:
         """How likely the lexical arm's first tool is the right one, from what that arm alone can know."""
-        return _probability(self._lexical(evidence.features[list(LEXICAL_FEATURES)]))
+        return _probability(self._lexical(evidence.features[_OF_WORDS]))
 
     def first_is_right(self, outlook: Floats) -> float:
         """How likely the first tool of the ranking is the right one."""
@@ -37,7 +39,8 @@ class Judge:
 
     def small_talk(self, query: Vectors) -> float:
         """How much a request sounds like small talk; only the built-in embedder's vectors can be read this way."""
-        return float(np.clip(query @ self._small_talk[:-1] + self._small_talk[-1], -6, 6)) / 6
+        sound = float(query @ self._small_talk[:-1] + self._small_talk[-1])
+        return min(max(sound, -6.0), 6.0) / 6
 
     @cached_property
     def _lexical(self) -> Network:
@@ -63,4 +66,4 @@ def outlook(evidence: Evidence, ranking: Ranking, parts: int, small_talk: float)
 
 
 def _probability(logit: Floats) -> float:
-    return float(1 / (1 + np.exp(-np.clip(logit, -30, 30)[0])))
+    return 1 / (1 + exp(-min(max(float(logit[0]), -30.0), 30.0)))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from toolcrib.search.evidence import Evidence, Floats
+from toolcrib.search.evidence import DEPTH, Evidence, Floats
 from toolcrib.search.network import WEIGHTS, Network
 
 # What the request as a whole counts against its parts together. With less, single errands told in two sentences suffer.
@@ -23,23 +23,25 @@ DEEPEST = 200  # no answer is longer
 def basis(evidence: Evidence) -> Floats:
     """Six ways of scoring each candidate; the network says what each is worth."""
     lexical, dense = evidence.lexical, evidence.dense / 4
-    return np.stack(
-        [
-            lexical,
-            lexical * lexical,
-            dense,
-            np.where(lexical > 0, _rank_score(lexical), 0.0),
-            _rank_score(dense),
-            lexical * dense,
-        ]
-    )
+    count = len(lexical)
+    falling = _FALLING[:count] if count <= len(_FALLING) else _falling(count)
+    rows = np.empty((6, count))
+    rows[0] = lexical
+    rows[1] = lexical * lexical
+    rows[2] = dense
+    rows[3, np.argsort(-lexical, kind="stable")] = falling
+    rows[3] *= lexical > 0
+    rows[4, np.argsort(-dense, kind="stable")] = falling
+    rows[5] = lexical * dense
+    return rows
 
 
-def _rank_score(scores: Floats) -> Floats:
+def _falling(count: int) -> Floats:
     """One for the best, falling slowly: a fourth rank is worth half."""
-    ranks = np.empty(len(scores))
-    ranks[np.argsort(-scores, kind="stable")] = np.arange(len(scores))
-    return 1 / (1 + ranks / 3)
+    return 1 / (1 + np.arange(count) / 3)
+
+
+_FALLING = _falling(4 * DEPTH)
 
 
 class Fusion:

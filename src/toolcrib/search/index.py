@@ -14,6 +14,7 @@ from math import inf
 from threading import RLock
 from time import monotonic, perf_counter
 from typing import Literal, Protocol, TypeAlias
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,7 @@ Arms: TypeAlias = Literal["both", "lexical", "dense"]
 logger = logging.getLogger(__name__)
 
 MAX_LIMIT = 100
+MAX_VIEWS = 16  # a role each, as a rule; a view is a whole index
 RETRY_SECONDS = 30.0  # how long an embedder that failed is left alone
 OFF_LOOP_FROM = 50  # tools waiting to be read in: more would hold up an event loop
 ANSWER_CHATTER_ABOVE = 0.5  # "how are you?" has no word that points at a tool: a tool has to be very near
@@ -80,6 +82,7 @@ class ToolIndex:
         decompose: bool = True,
         clock: Callable[[], float] = monotonic,
     ) -> None:
+        self._catalog = catalog
         self._embedder = None if arms == "lexical" else embedder or BuiltinEmbedder()
         self._usage = usage or Usage()
         self._strategies = strategies
@@ -93,6 +96,8 @@ class ToolIndex:
         self._changes = 0
         self._lock = RLock()
         self._resting_until = -inf  # the embedder failed, and is left alone until then
+        self._views: dict[Where, ToolIndex] = {}  # the one asked for last stands last
+        self._learners: WeakSet[ToolIndex] = WeakSet([self])  # this index and its views: what one learns, all know
         # The listener only notes the step: a catalogue never waits for an embedder.
         self.close = catalog.subscribe(self._steps.append, replay=True)
 
@@ -104,7 +109,8 @@ class ToolIndex:
     def search(self, query: str, *, limit: int = 5, where: Where | None = None) -> SearchResult:
         """The tools that serve a request, best first, at most `limit`; none when nothing fits.
 
-        Tools for which `where` is false are left out as if they were not there.
+        Tools for which `where` is false are left out of the answer; how rare a word is still counts them. Where nobody
+        may learn that they exist, search `only(where)`.
         """
         began = perf_counter()
         limit = max(0, min(limit, MAX_LIMIT))
@@ -135,6 +141,19 @@ class ToolIndex:
             return self.search(query, limit=limit, where=where)
         finally:
             self._lock.release()
+
+    def only(self, where: Where) -> "ToolIndex":
+        """An index of just the tools for which `where` is true: nothing it says depends on the others.
+
+        It follows the catalogue and shares what is learned. Ask for it before each search, with the same `where`: it is
+        built once, and follows no more after `MAX_VIEWS` others. Whether a tool passes may not change while it is held.
+        """
+        with self._lock:
+            view = self._views.pop(where, None) or self._view(where)
+            self._views[where] = view
+            if len(self._views) > MAX_VIEWS:
+                self._views.pop(next(iter(self._views))).close()
+            return view
 
     def explain(self, query: str, name: str) -> Explanation:
         """Why a tool stands where it stands for a request."""
@@ -175,19 +194,39 @@ class ToolIndex:
         """Remember that a request led to a tool that was really used."""
         with self._lock:
             self._follow()
-            number = self._number(name)
-            if self._usage.learn(query, name):
-                self._holdings.move(number)
+            self._number(name)
+        if self._usage.learn(query, name):
+            self._follow_use([name])
 
     def forget(self, name: str | None = None) -> None:
         """Forget what was learned about one tool, or everything."""
-        with self._lock:
-            self._follow()
-            moved = [tool for tool in self._usage if name in (None, tool)]
-            self._usage.forget(name)
-            for tool in moved:
-                if (number := self._holdings.number(tool)) is not None:
-                    self._holdings.move(number)
+        moved = [tool for tool in self._usage if name in (None, tool)]
+        self._usage.forget(name)
+        self._follow_use(moved)
+
+    def _view(self, where: Where) -> "ToolIndex":
+        view = ToolIndex(
+            _Part(self._catalog, where),
+            self._embedder,
+            usage=self._usage,
+            strategies=self._strategies,
+            arms=self._arms,
+            abstain=self._abstain,
+            decompose=self._decompose,
+            clock=self._clock,
+        )
+        view._learners = self._learners
+        self._learners.add(view)
+        return view
+
+    def _follow_use(self, names: Sequence[str]) -> None:
+        """Let the vectors of these tools move with their use, here and in every view."""
+        for index in tuple(self._learners):
+            with index._lock:
+                index._follow()
+                for name in names:
+                    if (number := index._holdings.number(name)) is not None:
+                        index._holdings.move(number)
 
     def _ask(self, query: str, where: Where | None, *, complete: bool = False) -> "_Asked":
         """Take a request in, and embed it unless the words alone are sure; with `complete` also then."""
@@ -325,6 +364,26 @@ class ToolIndex:
 
     def _tool(self, number: int) -> Tool:
         return self._holdings.tool(number)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some tools of a catalogue, followed as if they were all."""
+
+    catalog: Followed
+    where: Where
+
+    def subscribe(self, listener: Callable[[Step], object], *, replay: bool = False) -> Callable[[], None]:
+        def pass_on(step: Step) -> None:
+            listener(_PartStep([tool for tool in step.added if self.where(tool)], step.removed))
+
+        return self.catalog.subscribe(pass_on, replay=replay)
+
+
+@dataclass(frozen=True, slots=True)
+class _PartStep:
+    added: Sequence[Tool]
+    removed: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from os import SEEK_END
 from pathlib import Path
+from threading import RLock
 
 import numpy as np
 
@@ -25,10 +26,11 @@ MAX_TOGETHER = 8  # tools of one request that count as used together; a log that
 
 
 class Usage:
-    """Requests by the tool they led to; appended to a file of JSON lines when there is one."""
+    """Requests by the tool they led to; appended to a file of JSON lines when there is one. Indexes may share it."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
+        self._lock = RLock()
         self._requests: dict[str, dict[str, None]] = {}  # a set that keeps its order, by tool
         self._together: dict[str, Counter[str]] = {}
         self._tools: dict[str, dict[str, None]] = {}  # the tools each request led to
@@ -36,35 +38,45 @@ class Usage:
             self._note(request, name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(tuple(self._requests))
+        with self._lock:
+            return iter(tuple(self._requests))
 
     def learn(self, request: str, name: str) -> bool:
         """Remember that a request led to a tool; False when that was known."""
         request = _readable(request)
-        if not self._note(request, name):
-            return False
-        if self._path:
-            _append(self._path, _line(request, name))
-        return True
+        with self._lock:
+            if not self._note(request, name):
+                return False
+            if self._path:
+                _append(self._path, _line(request, name))
+            return True
 
     def forget(self, name: str | None = None) -> None:
         """Forget what led to one tool, or everything."""
-        kept = [(r, tool) for tool, found in self._requests.items() for r in found if name is not None and tool != name]
-        self._requests, self._together, self._tools = {}, {}, {}
-        for request, tool in kept:
-            self._note(request, tool)
-        if self._path and self._path.exists():
-            fresh = self._path.with_suffix(".new")
-            fresh.write_bytes(b"".join(_line(request, tool) for request, tool in kept))
-            fresh.replace(self._path)
+        with self._lock:
+            kept = [
+                (request, tool)
+                for tool, found in self._requests.items()
+                for request in found
+                if name is not None and tool != name
+            ]
+            self._requests, self._together, self._tools = {}, {}, {}
+            for request, tool in kept:
+                self._note(request, tool)
+            if self._path and self._path.exists():
+                fresh = self._path.with_suffix(".new")
+                fresh.write_bytes(b"".join(_line(request, tool) for request, tool in kept))
+                fresh.replace(self._path)
 
     def requests(self, name: str) -> tuple[str, ...]:
         """The different requests that led to a tool, oldest first."""
-        return tuple(self._requests.get(name, ()))
+        with self._lock:
+            return tuple(self._requests.get(name, ()))
 
     def used_with(self, name: str) -> list[str]:
         """Tools used for the same requests, the most frequent first; once may be chance."""
-        return [other for other, count in self._together.get(name, Counter[str]()).most_common(3) if count > 1]
+        with self._lock:
+            return [other for other, count in self._together.get(name, Counter[str]()).most_common(3) if count > 1]
 
     def _note(self, request: str, name: str) -> bool:
         if not request or request in self._requests.get(name, ()):

@@ -59,7 +59,7 @@ COMPILE = "$(or $(UV),$(BIN)/uv)" pip compile pyproject.toml --quiet --upgrade -
 
 lock: $(BIN)/python ## pin every dependency anew (needs uv)
 	$(if $(UV),,$(BIN)/python -m pip install --quiet uv)
-	$(COMPILE) --group dev --extra openai --extra plot --extra agent --extra cms -o requirements.lock
+	$(COMPILE) --group dev --extra all -o requirements.lock
 	$(COMPILE) --group bench --constraint requirements.lock -o benchmarks/requirements.lock
 
 clean: ## remove .venv and everything a run leaves behind

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, strategies as st
 from inline_snapshot import snapshot
 
-from toolcrib.discovery.cleaning import clean, clean_json, visible
 from toolcrib.discovery.render import (
     MOST_SCHEMA_CHARACTERS,
     compact_list,
@@ -24,6 +23,7 @@ from toolcrib.discovery.render import (
 )
 from toolcrib.discovery.signature import MOST_CHARACTERS, signature
 from toolcrib.discovery.tokens import count_tokens
+from toolcrib.tools.cleaning import clean, clean_json, visible
 from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool

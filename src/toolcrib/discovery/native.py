@@ -9,9 +9,9 @@ byte for byte when a tool is found: shown tools keep their order, tools held bac
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from toolcrib.discovery.cleaning import clean
 from toolcrib.discovery.wire import definition, schema
 from toolcrib.errors import NativeFormError
+from toolcrib.tools.cleaning import clean
 from toolcrib.tools.tool import Tool, safe_name
 
 Entry: TypeAlias = dict[str, Any]

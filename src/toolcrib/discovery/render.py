@@ -1,13 +1,13 @@
 """Everything a model reads about tools, in one voice: short, imperative, the same shape everywhere.
 
 Pure functions from values to text. Which tools may be shown is decided by the caller; what they say of themselves is
-cleaned here (`cleaning.py`). Each text stands in a snapshot test with its token count, because every call pays for it.
+cleaned here (`tools/cleaning.py`). Each text stands in a snapshot test with its token count, because every call pays for it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from toolcrib.discovery.cleaning import ELLIPSIS, clean, clean_json
 from toolcrib.discovery.signature import signature
+from toolcrib.tools.cleaning import ELLIPSIS, clean, clean_json
 from toolcrib.tools.description import first_sentence
 from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.tool import Risk, Tool

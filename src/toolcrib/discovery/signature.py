@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from toolcrib.discovery.cleaning import ELLIPSIS, clean, clean_json
+from toolcrib.tools.cleaning import ELLIPSIS, clean, clean_json
 from toolcrib.tools.tool import Tool
 
 MOST_CHARACTERS = 200

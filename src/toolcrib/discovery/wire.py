@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
-from toolcrib.discovery.cleaning import clean, clean_words
+from toolcrib.tools.cleaning import clean, clean_words
 from toolcrib.tools.tool import Tool
 
 Wire: TypeAlias = Literal["openai-chat", "openai-responses", "anthropic"]

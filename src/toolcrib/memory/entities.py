@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, cast
 
-from toolcrib.memory.plain_text import can_be_written, plain
+from toolcrib.tools.cleaning import clean
 from toolcrib.tools.extraction import Entity, Extraction, at_path
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
@@ -72,11 +72,11 @@ def _first_few(entities: Sequence[Entity], at: datetime) -> Iterator[Entity]:
     taken: set[tuple[str, str]] = set()
     for entity in entities:
         key = entity.type, entity.id
-        if key in taken or not can_be_written(entity.id) or not 0 < len(entity.id) <= MOST_ID_CHARACTERS:
+        if key in taken or not _can_be_written(entity.id) or not 0 < len(entity.id) <= MOST_ID_CHARACTERS:
             continue  # a model could not repeat such an id, so it could do nothing with the entity
         taken.add(key)
-        name = plain(entity.name, MOST_NAME_CHARACTERS) or entity.id
-        yield replace(entity, type=plain(entity.type, MOST_NAME_CHARACTERS), name=name, seen_at=at)
+        name = clean(entity.name, MOST_NAME_CHARACTERS) or entity.id
+        yield replace(entity, type=clean(entity.type, MOST_NAME_CHARACTERS), name=name, seen_at=at)
         if len(taken) == MOST_FROM_ONE_RESULT:
             return
 
@@ -86,4 +86,13 @@ def _looks_different(extraction: Extraction, result: ToolResult) -> bool:
     found: Any = at_path(result.value, extraction.path)
     if extraction.is_array and isinstance(found, Sequence) and not isinstance(found, str | bytes):
         return len(cast("Sequence[object]", found)) > 0
+    return True
+
+
+def _can_be_written(text: str) -> bool:
+    """Whether the text can be sent and stored: half a surrogate pair is legal in a Python string, but not in UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
     return True

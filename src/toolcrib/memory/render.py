@@ -8,8 +8,8 @@ import json
 import re
 from collections.abc import Container, Iterator
 
-from toolcrib.memory.plain_text import plain
 from toolcrib.memory.working import Outcome, ToolUse, WorkingMemory
+from toolcrib.tools.cleaning import clean
 from toolcrib.tools.extraction import Entity
 
 MOST_NAME_CHARACTERS = 80
@@ -41,8 +41,8 @@ def _lines(memory: WorkingMemory, known: Container[str] | None) -> Iterator[str]
 
 
 def _entity(entity: Entity) -> str:
-    words = [_word(plain(entity.type, MOST_TYPE_CHARACTERS)), _word(entity.id)]
-    name = plain(entity.name, MOST_NAME_CHARACTERS)
+    words = [_word(clean(entity.type, MOST_TYPE_CHARACTERS)), _word(entity.id)]
+    name = clean(entity.name, MOST_NAME_CHARACTERS)
     return " ".join(words if name == entity.id else [*words, _quoted(name)])
 
 
@@ -53,7 +53,7 @@ def _use(use: ToolUse) -> str:
 
 def _tool(name: str) -> str:
     """A catalog holds safe names only, but a memory may have been imported from anywhere."""
-    return _word(plain(name, MOST_NAME_CHARACTERS))
+    return _word(clean(name, MOST_NAME_CHARACTERS))
 
 
 def _word(text: str) -> str:
@@ -62,6 +62,6 @@ def _word(text: str) -> str:
 
 def _quoted(text: str) -> str:
     """The text as a JSON string: exact, on one line, without hidden letters and without a tag."""
-    hidden = plain(text, len(text) + 1) != text
+    hidden = clean(text, len(text) + 1) != text
     quoted = json.dumps(text, ensure_ascii=hidden)
     return quoted.replace("<", "\\u003c").replace(">", "\\u003e")

@@ -8,7 +8,7 @@ from typing import Any
 
 from toolcrib.errors import StoreError
 from toolcrib.memory.entities import Reading, find_entities
-from toolcrib.memory.plain_text import plain
+from toolcrib.tools.cleaning import clean
 from toolcrib.tools.extraction import Entity
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
@@ -68,7 +68,7 @@ class WorkingMemory:
 
     def with_summary(self, summary: str) -> "WorkingMemory":
         """What happened so far, in words; kept on one line and not too long."""
-        return replace(self, summary=plain(summary, MOST_SUMMARY_CHARACTERS))
+        return replace(self, summary=clean(summary, MOST_SUMMARY_CHARACTERS))
 
     def with_result(self, tool: Tool, result: ToolResult, *, at: datetime) -> "Noted":
         """A tool was called and gave this. Never raises; `reading` says whether its entities could be found."""

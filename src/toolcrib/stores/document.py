@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from toolcrib.errors import StoreError
-from toolcrib.memory.plain_text import plain
 from toolcrib.memory.working import WorkingMemory
 from toolcrib.stores.record import MOST_TITLE_CHARACTERS, Confirmation, LoggedEvent, SessionRecord, Settled, checked_id
+from toolcrib.tools.cleaning import clean
 
 FORMAT = "toolcrib-session"
 VERSION = 1
@@ -63,7 +63,7 @@ def from_document(document: object) -> SessionRecord:
         ) from error
     return SessionRecord(
         id=checked_id(said.id),
-        title=plain(said.title, MOST_TITLE_CHARACTERS),
+        title=clean(said.title, MOST_TITLE_CHARACTERS),
         created_at=said.created_at,
         updated_at=said.updated_at,
         memory=WorkingMemory.from_json(said.memory),

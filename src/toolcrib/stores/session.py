@@ -8,7 +8,6 @@ from math import isfinite
 from typing import Any
 
 from toolcrib.errors import StoreError
-from toolcrib.memory.plain_text import plain
 from toolcrib.memory.working import WorkingMemory
 from toolcrib.stores.cancellation import to_the_end
 from toolcrib.stores.json_text import from_text, to_text
@@ -24,6 +23,7 @@ from toolcrib.stores.record import (
     new_id,
 )
 from toolcrib.stores.store import SessionWriter
+from toolcrib.tools.cleaning import clean
 
 CONFIRMATION_EXPIRES_IN = timedelta(hours=1)
 
@@ -110,7 +110,7 @@ class Session:
                 memory=memory,
                 toolbox=toolbox,
                 usage=totals,
-                title=None if title is None else plain(title, MOST_TITLE_CHARACTERS),
+                title=None if title is None else clean(title, MOST_TITLE_CHARACTERS),
                 events=tuple(events),
             )
             await self._writer.append(step)

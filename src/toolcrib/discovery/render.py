@@ -1,7 +1,7 @@
 """Everything a model reads about tools, in one voice: short, imperative, the same shape everywhere.
 
 Pure functions from values to text. Which tools may be shown is decided by the caller; what they say of themselves is
-cleaned here (`tools/cleaning.py`). Each text stands in a snapshot test with its token count, because every call pays for it.
+cleaned here (`tools/cleaning.py`). Each text stands in a snapshot test with its token count: every call pays for it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,6 +1,0 @@
-"""Lets the tests import `benchmarks`, which is not part of the package."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))

@@ -24,9 +24,8 @@ assert [tool.name for tool in toolbox.visible()] == ["tool_search"]
 
 found = asyncio.run(toolbox.call("tool_search", {"query": "delete_image"}))
 print(found.text)
-# Ready to call:
-# - delete_image(image: str, force: bool = false) [destructive, asks the user first]: Delete an image for good.
-# Call them by name. If none fits, search again in other words.
+# Ready to call: delete_image [destructive, asks the user first].
+# If none fits, search again in other words.
 
 assert found.value.tools == ("delete_image",)
 assert [tool.name for tool in toolbox.visible()] == ["tool_search", "delete_image"]

@@ -23,20 +23,20 @@ def test_the_model_sees_five_small_tools() -> None:
     assert [(compact_json(definition(tool)), definition_tokens(tool)) for tool in tools] == snapshot(
         [
             (
-                '{"type":"function","function":{"name":"list_categories","description":"List the categories of tools. Start here when you do not know what there is.","parameters":{"type":"object","properties":{"page":{"default":1,"description":"From 1","type":"integer"}},"additionalProperties":false}}}',
-                62,
+                '{"type":"function","function":{"name":"list_categories","description":"List the categories of tools. Start here when you do not know what there is.","parameters":{"type":"object","properties":{"page":{"default":1,"description":"From 1","type":"integer"}}}}}',
+                57,
             ),
             (
-                '{"type":"function","function":{"name":"browse_category","description":"List the tools of a category, one line each.","parameters":{"type":"object","properties":{"category":{"description":"As list_categories names it","type":"string"},"page":{"default":1,"description":"From 1","type":"integer"}},"additionalProperties":false,"required":["category"]}}}',
-                76,
+                '{"type":"function","function":{"name":"browse_category","description":"List the tools of a category, one line each.","parameters":{"type":"object","properties":{"category":{"description":"As list_categories names it","type":"string"},"page":{"default":1,"description":"From 1","type":"integer"}},"required":["category"]}}}',
+                71,
             ),
             (
-                '{"type":"function","function":{"name":"search_tools","description":"Find tools by what they do, in any language. Always search before you say that something cannot be done.","parameters":{"type":"object","properties":{"query":{"description":"What should be done: action and thing","type":"string"},"limit":{"default":8,"description":"Most tools to return, up to 10","type":"integer"}},"additionalProperties":false,"required":["query"]}}}',
-                96,
+                '{"type":"function","function":{"name":"search_tools","description":"Find tools by what they do, in any language. Always search before you say that something cannot be done.","parameters":{"type":"object","properties":{"query":{"description":"What should be done: action and thing","type":"string"},"limit":{"default":8,"description":"Most tools to return, up to 10","type":"integer"}},"required":["query"]}}}',
+                91,
             ),
             (
-                '{"type":"function","function":{"name":"get_tool","description":"Get a tool\'s arguments and usage notes, and make it callable. Do this before its first call.","parameters":{"type":"object","properties":{"name":{"description":"Exact name of the tool","type":"string"}},"additionalProperties":false,"required":["name"]}}}',
-                69,
+                '{"type":"function","function":{"name":"get_tool","description":"Get a tool\'s arguments and usage notes, and make it callable. Do this before its first call.","parameters":{"type":"object","properties":{"name":{"description":"Exact name of the tool","type":"string"}},"required":["name"]}}}',
+                64,
             ),
             (
                 '{"type":"function","function":{"name":"execute_tool","description":"Run a tool by name with its arguments, as get_tool or search_tools showed them.","parameters":{"type":"object","properties":{"name":{"type":"string","description":"Exact name of the tool"},"params":{"type":"object","description":"Its arguments"}},"required":["name"]}}}',

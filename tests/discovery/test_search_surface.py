@@ -28,8 +28,8 @@ def test_the_model_sees_one_small_tool() -> None:
     [search] = search_surface(toolbox())
     assert (compact_json(definition(search)), definition_tokens(search)) == snapshot(
         (
-            '{"type":"function","function":{"name":"tool_search","description":"Find tools for a task and make them callable. Describe the task in any language. Always search before you say that something cannot be done.","parameters":{"type":"object","properties":{"query":{"description":"What should be done: action and thing","type":"string"},"limit":{"default":8,"description":"Most tools to return, up to 10","type":"integer"}},"additionalProperties":false,"required":["query"]}}}',
-            102,
+            '{"type":"function","function":{"name":"tool_search","description":"Find tools for a task and make them callable. Describe the task in any language. Always search before you say that something cannot be done.","parameters":{"type":"object","properties":{"query":{"description":"What should be done: action and thing","type":"string"},"limit":{"default":8,"description":"Most tools to return, up to 10","type":"integer"}},"required":["query"]}}}',
+            97,
         )
     )
 
@@ -46,12 +46,10 @@ async def test_what_is_found_is_ready_to_call() -> None:
     assert await said(box, "tool_search", query="find an image") == snapshot(
         (
             """\
-Ready to call:
-- search_images(query: str): Search images by what they show.
-- upload_image(url: str) [moderate]: Put an image into the library.
-Call them by name. If none fits, search again in other words.\
+Ready to call: search_images, upload_image [moderate].
+If none fits, search again in other words.\
 """,
-            51,
+            23,
         )
     )
     assert box.active == ("search_images", "upload_image")
@@ -63,12 +61,10 @@ async def test_a_repeated_query_says_that_the_tools_are_active() -> None:
     assert await said(box, "tool_search", query="find an image") == snapshot(
         (
             """\
-Already active, so call instead of searching again:
-- search_images(query: str): Search images by what they show.
-- upload_image(url: str) [moderate]: Put an image into the library.
-Call them by name. If none fits, search again in other words.\
+Already active, so call instead of searching again: search_images, upload_image [moderate].
+If none fits, search again in other words.\
 """,
-            57,
+            29,
         )
     )
 
@@ -79,13 +75,11 @@ async def test_a_search_that_is_not_sure_says_so() -> None:
     assert await said(box, "tool_search", query="get it") == snapshot(
         (
             """\
-Ready to call:
-- search_images(query: str): Search images by what they show.
-- get_page(slug: str): Get one page by its slug.
+Ready to call: search_images, get_page.
 Not searched: github (still starting). Tell the user if the task needs one of these.
 Perhaps none of them fits: choose with care, or search again in other words.\
 """,
-            69,
+            46,
         )
     )
 
@@ -95,11 +89,10 @@ async def test_risk_and_confirmation_are_shown_where_there_are_any() -> None:
     assert await said(box, "tool_search", query="delete a page") == snapshot(
         (
             """\
-Ready to call:
-- delete_page(slug: str) [destructive, asks the user first]: Delete a page for good.
-Call them by name. If none fits, search again in other words.\
+Ready to call: delete_page [destructive, asks the user first].
+If none fits, search again in other words.\
 """,
-            42,
+            25,
         )
     )
 
@@ -120,13 +113,13 @@ Tell the user that these may not be used here.\
     assert box.active == ()
     both = toolbox(ScriptedIndex(("delete_page", 0.6), ("get_page", 0.4)), surface=search_surface, policy=policy)
     text, _ = await said(both, "tool_search", query="page")
-    assert "delete_page(slug: str) [destructive, not allowed]" in text
+    assert "delete_page [destructive, not allowed]" in text
     assert both.active == ("get_page",)
 
 
 async def test_a_stranger_cannot_call_its_own_tool_safe() -> None:
     box = toolbox(ScriptedIndex(("fetch", 1.0)), Catalog([make("fetch", source="mcp:web")]), surface=search_surface)
-    assert "fetch() [moderate]" in (await said(box, "tool_search", query="fetch"))[0]
+    assert "fetch [moderate]" in (await said(box, "tool_search", query="fetch"))[0]
 
 
 # Nothing found
@@ -214,8 +207,8 @@ def hits(*scores: float) -> tuple[Hit, ...]:
         ((0.9, 0.02, 0.01, 0.01), 0.9, "blended", 8, 1),
         ((0.7, 0.2, 0.02, 0.01), 0.9, "dense", 8, 2),
         ((0.3, 0.25, 0.2, 0.15, 0.1), 0.9, "blended", 8, 5),
-        ((0.9, 0.02, 0.0, 0.0, 0.0), 0.9, "blended", 8, 3),
-        ((0.5, 0.4, 0.3, 0.0, 0.0), 0.9, "blended", 8, 3),
+        ((0.9, 0.02, 0.0, 0.0, 0.0), 0.9, "blended", 8, 2),
+        ((0.5, 0.4, 0.0, 0.0), 0.9, "blended", 8, 2),
         ((0.9, 0.8, 0.5, 0.4), 0.9, "lexical", 8, 2),
         ((1.0, 0.2, 0.0), 1.0, "exact", 8, 2),
         ((0.9, 0.02, 0.01, 0.01), 0.3, "dense", 8, 4),
@@ -229,8 +222,8 @@ def hits(*scores: float) -> tuple[Hit, ...]:
         "sure and narrow: one",
         "a rival comes along",
         "a request that needs several gets several",
-        "companions fill up to three",
-        "companions do not go beyond three",
+        "one alone brings a companion",
+        "two need none",
         "by words alone, near means nearer",
         "a tool called by name brings its companions only",
         "not sure: all",
@@ -312,7 +305,7 @@ def test_get_tool_is_small() -> None:
     [get] = compact_surface(toolbox())
     assert (compact_json(definition(get)), definition_tokens(get)) == snapshot(
         (
-            '{"type":"function","function":{"name":"get_tool","description":"Get a tool\'s arguments and usage notes, and make it callable. Do this before its first call.","parameters":{"type":"object","properties":{"name":{"description":"Exact name of the tool","type":"string"}},"additionalProperties":false,"required":["name"]}}}',
-            69,
+            '{"type":"function","function":{"name":"get_tool","description":"Get a tool\'s arguments and usage notes, and make it callable. Do this before its first call.","parameters":{"type":"object","properties":{"name":{"description":"Exact name of the tool","type":"string"}},"required":["name"]}}}',
+            64,
         )
     )

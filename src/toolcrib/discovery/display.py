@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from toolcrib.discovery.render import label, quoted, signature_line, specification
+from toolcrib.discovery.render import label, marks, quoted, signature_line, specification
 from toolcrib.discovery.shelves import OTHER, Shelves, shelves_of
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.errors import did_you_mean
@@ -42,6 +42,10 @@ class Display:
         near = [name for word in asked for name in get_close_matches(word, folded)]
         largest = sorted(folded, key=lambda name: -len(self.categories[folded[name]]))
         return [folded[name] for name in dict.fromkeys([*near, *largest])][:SUGGESTIONS]
+
+    def name(self, tool: Tool) -> str:
+        """`name [what to know]`."""
+        return f"{tool.name}{marks(*self._said(tool))}"
 
     def line(self, tool: Tool) -> str:
         """`name(arguments) [what to know]: one line`."""

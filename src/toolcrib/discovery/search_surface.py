@@ -97,13 +97,15 @@ def not_searched(missing: Sequence[str]) -> list[str]:
 
 
 def _answer(display: Display, shown: Sequence[Tool], *, sure: bool, new: bool, missing: Sequence[str]) -> str:
-    lines = tool_list(map(display.line, shown))
+    """Names alone: what they are and want stands in their definitions, which the model sees from now on."""
     if not any(map(display.may_call, shown)):
+        lines = tool_list(map(display.line, shown))
         return f"Found, but not allowed:\n{lines}\nTell the user that these may not be used here."
-    head = "Ready to call:" if new else "Already active, so call instead of searching again:"
+    head = "Ready to call" if new else "Already active, so call instead of searching again"
     foot = (
-        "Call them by name. If none fits, search again in other words."
+        "If none fits, search again in other words."
         if sure
         else "Perhaps none of them fits: choose with care, or search again in other words."
     )
-    return "\n".join([head, lines, *not_searched(missing), foot])
+    names = ", ".join(map(display.name, shown))
+    return "\n".join([f"{head}: {names}.", *not_searched(missing), foot])

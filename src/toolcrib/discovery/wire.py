@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
+from toolcrib.discovery.lean_schema import lean
 from toolcrib.tools.cleaning import clean, clean_words
 from toolcrib.tools.tool import Tool
 
@@ -30,7 +31,8 @@ def description(tool: Tool) -> str:
 def schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters as providers want them: an object that names its properties, also when there are none.
 
-    What the schema says to people is cleaned as well; names, choices and defaults are exact, for calls repeat them.
+    What the schema says to people is cleaned as well, and what goes without saying is left out; names, choices and
+    defaults are exact, for calls repeat them.
     """
     empty: dict[str, Any] = {"type": "object", "properties": {}}
-    return empty | clean_words(parameters)
+    return empty | lean(clean_words(parameters))

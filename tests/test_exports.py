@@ -12,6 +12,8 @@ import toolcrib
 
 PUBLIC = {
     "Catalog",
+    "Crib",
+    "CribToolset",
     "Entity",
     "Extraction",
     "Hit",
@@ -20,12 +22,15 @@ PUBLIC = {
     "Protocol",
     "Risk",
     "SearchResult",
+    "Session",
     "Tool",
     "ToolIndex",
     "ToolResult",
     "Toolbox",
     "ToolcribError",
     "choose_mode",
+    "run",
+    "stream",
     "tool",
 }
 HEAVY = {"pydantic", "numpy", "pydantic_ai", "fastmcp", "fastapi", "tantivy", "rich", "cyclopts", "httpx2", "ruamel"}

@@ -22,7 +22,7 @@ MAY_USE: dict[str, set[str]] = {
     "discovery": {"catalog", "policy", "search", "tools"},
     "memory": {"tools"},
     "stores": {"memory", "tools"},
-    "agent": {"discovery", "memory", "stores", "tools"},
+    "agent": {"discovery", "memory", "stores", "search", "policy", "catalog", "tools"},
     "apps": {"agent", "stores", "memory", "discovery", "search", "policy", "catalog", "sources", "tools"},
     "gateway": {"discovery", "sources", "stores", "tools"},
     "server": {"apps", "agent", "discovery", "stores"},

@@ -7,6 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from toolcrib.agent.crib import Crib as Crib
+    from toolcrib.agent.runner import run as run, stream as stream
+    from toolcrib.agent.toolset import CribToolset as CribToolset
     from toolcrib.catalog import Catalog as Catalog
     from toolcrib.discovery.modes import Mode as Mode, choose_mode as choose_mode
     from toolcrib.discovery.toolbox import Toolbox as Toolbox
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
     from toolcrib.policy import Policy as Policy
     from toolcrib.search.index import ToolIndex as ToolIndex
     from toolcrib.search.result import Hit as Hit, SearchResult as SearchResult
+    from toolcrib.stores.session import Session as Session
     from toolcrib.tools.extraction import Entity as Entity, Extraction as Extraction
     from toolcrib.tools.function import tool as tool
     from toolcrib.tools.protocol import Protocol as Protocol
@@ -22,6 +26,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Catalog": "toolcrib.catalog",
+    "Crib": "toolcrib.agent.crib",
+    "CribToolset": "toolcrib.agent.toolset",
     "Entity": "toolcrib.tools.extraction",
     "Extraction": "toolcrib.tools.extraction",
     "Hit": "toolcrib.search.result",
@@ -30,17 +36,22 @@ _HOMES = {
     "Protocol": "toolcrib.tools.protocol",
     "Risk": "toolcrib.tools.tool",
     "SearchResult": "toolcrib.search.result",
+    "Session": "toolcrib.stores.session",
     "Tool": "toolcrib.tools.tool",
     "ToolIndex": "toolcrib.search.index",
     "ToolResult": "toolcrib.tools.result",
     "Toolbox": "toolcrib.discovery.toolbox",
     "ToolcribError": "toolcrib.errors",
     "choose_mode": "toolcrib.discovery.modes",
+    "run": "toolcrib.agent.runner",
+    "stream": "toolcrib.agent.runner",
     "tool": "toolcrib.tools.function",
 }
 
 __all__ = [  # spelled out for type checkers; `tests/test_exports.py` keeps it equal to `_HOMES`
     "Catalog",
+    "Crib",
+    "CribToolset",
     "Entity",
     "Extraction",
     "Hit",
@@ -49,12 +60,15 @@ __all__ = [  # spelled out for type checkers; `tests/test_exports.py` keeps it e
     "Protocol",
     "Risk",
     "SearchResult",
+    "Session",
     "Tool",
     "ToolIndex",
     "ToolResult",
     "Toolbox",
     "ToolcribError",
     "choose_mode",
+    "run",
+    "stream",
     "tool",
 ]
 

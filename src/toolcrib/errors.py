@@ -12,12 +12,18 @@ ToolcribError
 ├── QueryFileError          a file of labelled requests is wrong; names file and line
 ├── ModeError               a mode, a context window or a share that cannot be
 ├── NativeFormError         tools that a provider would refuse
+├── ModelError              a model that cannot be used: an unknown name, no key
+├── PromptError             a section of the agent's prompt that cannot be
+├── ConfirmationError       a question to the user that cannot be answered any more
 ├── StoreError              sessions cannot be kept or read: a damaged file, a newer version, a full disk
 │   ├── UnknownSessionError
 │   ├── SessionBusyError    somebody else has the session open
 │   └── SessionLostError    the session is no longer ours to write
 ├── WebError                an address could not be fetched: no answer, a broken one, too slow
 │   └── AddressRefusedError     it may not be asked at all: private, a script, a file
+├── ModuleError             a module cannot be made: unknown name, wrong option, something it needs is not there
+├── ToolRefusedError        a tool of a module will not, or cannot, do what was asked; the model reads it as a failed result
+│   └── PathRefusedError        a path that leads out of the work folder, or is no path
 ├── MissingExtraError       an optional dependency is not installed
 └── EmbedderError           an embedder cannot answer
 
@@ -91,6 +97,18 @@ class NativeFormError(ToolcribError):
     """Tools in a form that a provider would refuse."""
 
 
+class ModelError(ToolcribError):
+    """A model that cannot be used."""
+
+
+class PromptError(ToolcribError):
+    """A prompt that cannot be made: an unknown section, or a template that is wrong."""
+
+
+class ConfirmationError(ToolcribError):
+    """A question to the user that is not open: answered, too old, or never asked."""
+
+
 class StoreError(ToolcribError):
     """A store that cannot keep or give what was asked."""
 
@@ -132,6 +150,22 @@ class WebError(ToolcribError):
 
 class AddressRefusedError(WebError):
     """An address that a tool may not ask: it leads into a private network, or nowhere on the web."""
+
+
+class ModuleError(ToolcribError):
+    """A module that cannot be made; `options` names those that are wrong, for whoever knows where they stand."""
+
+    def __init__(self, message: str, *, hint: str | None = None, options: Iterable[str] = ()) -> None:
+        super().__init__(message, hint=hint)
+        self.options = tuple(options)
+
+
+class ToolRefusedError(ToolcribError):
+    """What a tool of a module will not, or cannot, do. It never leaves the tool: the model gets a failed result."""
+
+
+class PathRefusedError(ToolRefusedError):
+    """A path that leads out of the work folder, or is no path."""
 
 
 class MissingExtraError(ToolcribError):

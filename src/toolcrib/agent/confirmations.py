@@ -1,0 +1,124 @@
+"""Calls that wait for the user's yes: asked in one turn, answered in a later one, never by the model.
+
+A question is kept in the session, bound to one tool with exactly these arguments, used once, and gone after an hour.
+There are two ways to answer it. A door shows a button and calls `runner.confirm`. Or the user answers in words, and the
+model calls again with `confirmed: true`: that counts only for a question of the turn before, and only when what the
+user said since is neither a no nor a question back.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from toolcrib.agent.agreement import Reply, reply
+from toolcrib.agent.events import ConfirmationRequired
+from toolcrib.agent.history import user_texts
+from toolcrib.discovery.approval import Approval, PendingApproval
+from toolcrib.stores.record import Confirmation
+from toolcrib.stores.session import CONFIRMATION_EXPIRES_IN, Session
+from toolcrib.tools.result import ToolResult, as_json
+
+_MOST_ARGUMENT_CHARACTERS = 2_000
+
+
+class Confirmations:
+    """The questions of one session during one turn; a `Consent` for the toolset."""
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        asked: Callable[[ConfirmationRequired], None],
+        in_words: bool = True,
+        expires_in: timedelta = CONFIRMATION_EXPIRES_IN,
+    ) -> None:
+        self._session = session
+        self._asked = asked
+        self._in_words = in_words
+        self._expires_in = expires_in
+        self._answerable: frozenset[str] = frozenset()  # by the words of this turn
+        self._declined: frozenset[str] = frozenset()  # digests of calls the user has said no to in this turn
+
+    async def hear(self, text: str) -> tuple[Confirmation, ...]:
+        """The user said something: which questions may be taken as answered by it; those it declines are given."""
+        last = self._questions_of_last_turn()
+        said = reply(text)
+        if said is Reply.NO:
+            for one in last:
+                await self._session.decline_confirmation(one.id)
+            self._declined = frozenset(one.digest for one in last)
+            return last
+        if said is Reply.OTHER and self._in_words:
+            self._answerable = frozenset(one.id for one in last)
+        return ()
+
+    async def grant(self, confirmation: Confirmation) -> None:
+        """The user agreed by a button: the call that follows may take this one."""
+        self._answerable = frozenset({confirmation.id})
+
+    async def __call__(self, pending: PendingApproval, confirmed: bool, /) -> Approval | ToolResult:
+        """The user's yes to this call, or what the model hears instead."""
+        open_questions = self._session.confirmations
+        same = [one for one in open_questions if one.digest == pending.digest]
+        if confirmed:
+            for one in same:
+                if one.id in self._answerable:
+                    taken = await self._session.take_confirmation(one.id, pending.digest)
+                    if isinstance(taken, Confirmation):
+                        return pending.approve()
+        if pending.digest in self._declined:
+            return declined(pending.tool)
+        if confirmed and same:
+            return not_answered(pending.tool)
+        question = same[-1] if same else await self._ask(pending)
+        self._asked(
+            ConfirmationRequired(
+                id=question.id,
+                tool=question.tool,
+                arguments=question.arguments,
+                reason=pending.reason,
+                expires_at=question.expires_at,
+            )
+        )
+        changed = confirmed and any(one.tool == pending.tool and one.id in self._answerable for one in open_questions)
+        return asks_first(pending, changed=changed)
+
+    async def _ask(self, pending: PendingApproval) -> Confirmation:
+        return await self._session.add_confirmation(
+            pending.tool, pending.arguments, pending.digest, expires_in=self._expires_in
+        )
+
+    def _questions_of_last_turn(self) -> tuple[Confirmation, ...]:
+        """Those asked since the user last said something other than a question back."""
+        since = next((at for at, text in user_texts(self._session.history) if reply(text) is not Reply.QUESTION), "")
+        try:
+            moment = datetime.fromisoformat(since)
+        except ValueError:
+            return self._session.confirmations
+        return tuple(one for one in self._session.confirmations if one.created_at >= moment)
+
+
+def asks_first(pending: PendingApproval, *, changed: bool = False) -> ToolResult:
+    """Nothing has happened, and what would."""
+    said = as_json(pending.arguments)
+    if len(said) > _MOST_ARGUMENT_CHARACTERS:
+        said = f"{said[:_MOST_ARGUMENT_CHARACTERS]}... (shortened)"
+    because = f", because {pending.reason}" if pending.reason else ""
+    other = " They agreed to other arguments." if changed else ""
+    return ToolResult(
+        text=f"requires_confirmation: {pending.tool} was not called. The user has to agree first{because}.{other}\n"
+        f"It would be called with {said}\n"
+        "Tell the user what would happen, ask them, and end your turn.",
+        value=pending,
+    )
+
+
+def not_answered(tool: str) -> ToolResult:
+    """The model says that the user agreed, and they have not yet."""
+    return ToolResult.failure(
+        f"{tool} was not called: the user has not agreed yet, and you cannot do it for them. Ask, and end your turn."
+    )
+
+
+def declined(tool: str) -> ToolResult:
+    """The user said no."""
+    return ToolResult.failure(f"{tool} was not called: the user declined. Do not call it again; go on without it.")

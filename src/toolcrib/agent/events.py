@@ -1,0 +1,165 @@
+"""What happens in a run, one frozen value each, in the order in which it happens. Doors render them, stores log them.
+
+Every run begins with `RunStarted` and ends with `UsageEvent`; before that stands `Answered`, or `Failed`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Any, Literal, TypeAlias, cast
+
+
+class _Told:
+    """What all events can do."""
+
+    __slots__ = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The event as JSON can say it, its `type` first."""
+        said = {one.name: _plain(getattr(self, one.name)) for one in fields(cast("Any", self))}
+        return {"type": said.pop("type"), **said}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted(_Told):
+    """A run begins; `confirmation` is given when it is the answer to one."""
+
+    type: Literal["run_started"] = field(default="run_started", init=False)
+    session: str
+    text: str
+    model: str
+    confirmation: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolDiscoveryStart(_Told):
+    """The model looks for tools."""
+
+    type: Literal["tool_discovery_start"] = field(default="tool_discovery_start", init=False)
+    query: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolDiscoveryResult(_Told):
+    """What it found, in the order shown; none when nothing fits."""
+
+    type: Literal["tool_discovery_result"] = field(default="tool_discovery_result", init=False)
+    query: str
+    tools: tuple[str, ...]
+    confidence: float
+    took_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolsEnabled(_Told):
+    """Tools that the model sees from the next step on, and did not before."""
+
+    type: Literal["tools_enabled"] = field(default="tools_enabled", init=False)
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolStarted(_Told):
+    """The model called a tool that is not for finding tools."""
+
+    type: Literal["tool_started"] = field(default="tool_started", init=False)
+    call_id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolFinished(_Told):
+    """What came back, as the model reads it. A call that waits for the user's yes is finished too, and not failed."""
+
+    type: Literal["tool_finished"] = field(default="tool_finished", init=False)
+    call_id: str
+    name: str
+    text: str
+    failed: bool
+    took_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfirmationRequired(_Told):
+    """A call waits for the user's yes. Answer it with `confirm(session, id, approved)`, or in words."""
+
+    type: Literal["confirmation_required"] = field(default="confirmation_required", init=False)
+    id: str
+    tool: str
+    arguments: Mapping[str, Any]
+    reason: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text(_Told):
+    """A piece of what the model writes. Text before a tool call is talk on the way; the answer is in `Answered`."""
+
+    type: Literal["text"] = field(default="text", init=False)
+    delta: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered(_Told):
+    """The whole answer."""
+
+    type: Literal["answered"] = field(default="answered", init=False)
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageEvent(_Told):
+    """What the run took; `report` has the parts (`agent/report.py`)."""
+
+    type: Literal["usage"] = field(default="usage", init=False)
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None  # US dollars; None when the price is not known
+    seconds: float
+    report: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warning(_Told):
+    """Something an operator should know; the run goes on."""
+
+    type: Literal["warning"] = field(default="warning", init=False)
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed(_Told):
+    """The run ended without an answer; the session stays usable."""
+
+    type: Literal["failed"] = field(default="failed", init=False)
+    message: str
+    hint: str = ""
+
+
+Event: TypeAlias = (
+    RunStarted
+    | ToolDiscoveryStart
+    | ToolDiscoveryResult
+    | ToolsEnabled
+    | ToolStarted
+    | ToolFinished
+    | ConfirmationRequired
+    | Text
+    | Answered
+    | UsageEvent
+    | Warning
+    | Failed
+)
+
+
+def _plain(value: object) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in cast("Mapping[object, object]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in cast("list[object]", value)]
+    return value

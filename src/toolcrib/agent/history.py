@@ -1,0 +1,95 @@
+"""The conversation as it is kept, and what of it goes along with the next request.
+
+Messages are kept as Pydantic AI writes them, less the instructions, which are made anew each time. All of them are
+kept; what is sent is a window, which moves only between turns and in leaps, because each move costs the prompt cache.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRequest, repair_messages
+
+MOST_MESSAGES = 20
+KEEP_MESSAGES = 10
+
+
+def to_stored(messages: Iterable[ModelMessage]) -> list[dict[str, Any]]:
+    """Messages as a store keeps them."""
+    dumped: list[dict[str, Any]] = ModelMessagesTypeAdapter.dump_python(list(messages), mode="json")
+    for message in dumped:
+        message.pop("instructions", None)
+    return dumped
+
+
+def from_stored(stored: Sequence[Any], *, most: int = MOST_MESSAGES, keep: int = KEEP_MESSAGES) -> list[ModelMessage]:
+    """What goes along with the next turn: the window, with every call answered.
+
+    A call whose run was stopped gets a result that says so.
+    """
+    return repair_messages(ModelMessagesTypeAdapter.validate_python(window(stored, most=most, keep=keep)))
+
+
+def window(stored: Sequence[Any], *, most: int = MOST_MESSAGES, keep: int = KEEP_MESSAGES) -> list[Any]:
+    """The last messages, once there are more than `most`: about `keep` of them, from a whole turn on if possible.
+
+    A result never stands without its call. What is said at the top by the system stays, and when a single turn is
+    longer than the window, the request that began it stays too.
+    """
+    starts = [at for at, message in enumerate(stored) if _begins_turn(message)]
+    first: list[Any] = []
+    begin = 0
+    # Turn by turn, as it happened: so the window begins at the same message until it has to leap.
+    for end in [*starts[1:], len(stored)]:
+        if len(first) + end - begin > most:
+            first, begin = _leap(stored, starts, end, keep)
+    return [*_system(stored, begin), *first, *stored[begin:]]
+
+
+def _leap(stored: Sequence[Any], starts: Sequence[int], end: int, keep: int) -> tuple[list[Any], int]:
+    """Where the window begins when the last messages before `end` are kept, and what goes before it."""
+    fresh = [at for at in starts if end - keep <= at < end]
+    if fresh:
+        return [], fresh[0]
+    turn = max((at for at in starts if at < end), default=0)
+    answers = [at for at in range(max(end - keep, turn + 1), end) if _kind(stored[at]) == "response"]
+    return ([stored[turn]], answers[0]) if answers else ([], turn)
+
+
+def _system(stored: Sequence[Any], begin: int) -> list[Any]:
+    """What the system said in the first message, unless the window has it. Ours never does; others' histories may."""
+    if begin == 0 or not stored:
+        return []
+    said = [part for part in _parts(stored[0]) if part.get("part_kind") == "system-prompt"]
+    return [{**stored[0], "parts": said}] if said else []
+
+
+def _begins_turn(message: Any) -> bool:
+    return _kind(message) == "request" and any(part.get("part_kind") == "user-prompt" for part in _parts(message))
+
+
+def _kind(message: Any) -> str:
+    return str(cast("dict[str, Any]", message).get("kind", "")) if isinstance(message, dict) else ""
+
+
+def _parts(message: Any) -> list[dict[str, Any]]:
+    return cast("list[dict[str, Any]]", message.get("parts", []))
+
+
+def user_texts(stored: Sequence[Any]) -> list[tuple[str, str]]:
+    """What the user said, newest first: the moment, as it was written, and the text."""
+    return [
+        (str(part.get("timestamp", "")), part["content"])
+        for message in reversed(stored)
+        if _kind(message) == "request"
+        for part in reversed(_parts(message))
+        if part.get("part_kind") == "user-prompt" and isinstance(part.get("content"), str)
+    ]
+
+
+def unstored(request: ModelRequest, stored_parts: Sequence[object]) -> ModelRequest | None:
+    """What a request gained after its results were stored, as a request of its own.
+
+    Pydantic AI notes there which tools and instructions changed. Two requests in a row are one to it.
+    """
+    parts = [part for part in request.parts if not any(part is held for held in stored_parts)]
+    return ModelRequest(parts=parts, timestamp=request.timestamp) if parts else None

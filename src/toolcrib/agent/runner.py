@@ -1,0 +1,185 @@
+"""The agent: `stream` yields what happens in a turn, `run` collects it, `confirm` answers a question with a button.
+
+    async with store.open("shop") as session:
+        async for event in stream(session, "Delete the old landing page", crib=crib):
+            ...
+
+Whatever goes wrong with a model, a tool or a limit is told as an event, and the session stays usable. Stopping the
+iteration stops the run.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, UserPromptPart
+
+from toolcrib.agent.crib import Crib
+from toolcrib.agent.events import Answered, ConfirmationRequired, Event, Failed, RunStarted, UsageEvent, Warning
+from toolcrib.agent.faults import fault_of, without_secrets
+from toolcrib.agent.toolset import CONFIRMED
+from toolcrib.agent.turn import Emit, Opening, Turn
+from toolcrib.discovery.modes import choose_mode
+from toolcrib.errors import ConfirmationError
+from toolcrib.stores.record import Confirmation
+from toolcrib.stores.session import Session
+
+logger = logging.getLogger(__name__)
+
+YES = "Yes, go ahead with {tool}."
+NO = "No, do not call {tool}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """A run that is over."""
+
+    answer: str  # empty when there is none
+    events: tuple[Event, ...]
+
+    @property
+    def failed(self) -> Failed | None:
+        """Why there is no answer."""
+        return next((event for event in self.events if isinstance(event, Failed)), None)
+
+    @property
+    def confirmations(self) -> tuple[ConfirmationRequired, ...]:
+        """The questions that the user should answer."""
+        return tuple(event for event in self.events if isinstance(event, ConfirmationRequired))
+
+    @property
+    def usage(self) -> UsageEvent:
+        """What it took."""
+        return next(event for event in reversed(self.events) if isinstance(event, UsageEvent))
+
+
+def stream(session: Session, text: str, *, crib: Crib, context: object = None) -> AsyncGenerator[Event]:
+    """What happens while the agent answers the user's words. `context` is handed to tools that want one."""
+
+    async def work(emit: Emit) -> None:
+        turn = Turn(crib, session, emit, context)
+        turn.tell(RunStarted(session=session.id, text=text, model=turn.model))
+        await turn.confirmations.hear(text)
+        await _answered(turn, crib, Opening(text))
+
+    return _events(work)
+
+
+def confirm(
+    session: Session, confirmation_id: str, approved: bool, *, crib: Crib, context: object = None
+) -> AsyncGenerator[Event]:
+    """What happens after the user answered a question by a button: the call is made, or not, and the agent goes on.
+
+    Raises:
+        ConfirmationError: There is no such question, or it was answered, or it is too old.
+    """
+
+    async def work(emit: Emit) -> None:
+        question = _question(session, confirmation_id)
+        turn = Turn(crib, session, emit, context)
+        text = (YES if approved else NO).format(tool=question.tool)
+        turn.tell(RunStarted(session=session.id, text=text, model=turn.model, confirmation=question.id))
+        if not approved or turn.toolbox.find(question.tool) is None:
+            await session.decline_confirmation(question.id)
+            await _answered(turn, crib, Opening(text))
+            return
+        await turn.confirmations.grant(question)
+        turn.toolbox.activate([question.tool])
+        said = ModelRequest(parts=[UserPromptPart(text)])
+        arguments = {**question.arguments, CONFIRMED: True}
+        call = ModelResponse(parts=[ToolCallPart(question.tool, arguments)], model_name=turn.model)
+        # As if the model had called it just now: Pydantic AI begins with the call.
+        await _answered(turn, crib, Opening(None, (said, call)))
+
+    return _events(work)
+
+
+async def run(session: Session, text: str, *, crib: Crib, context: object = None) -> RunResult:
+    """The same as `stream`, when it is over."""
+    return await collected(stream(session, text, crib=crib, context=context))
+
+
+async def collected(happening: AsyncGenerator[Event]) -> RunResult:
+    """The events of a run, and its answer."""
+    seen = [event async for event in happening]
+    answer = next((event.text for event in seen if isinstance(event, Answered)), "")
+    return RunResult(answer=answer, events=tuple(seen))
+
+
+def _question(session: Session, confirmation_id: str) -> Confirmation:
+    for one in session.confirmations:
+        if one.id == confirmation_id:
+            return one
+    raise ConfirmationError(
+        f"There is no open question {confirmation_id!r} in this session.",
+        hint="It was answered, or it is too old. Let the agent ask again.",
+    )
+
+
+async def _answered(turn: Turn, crib: Crib, opening: Opening) -> None:
+    """Run a turn to its end, whatever that is."""
+    began = time.perf_counter()
+    all_tools = asyncio.create_task(asyncio.to_thread(lambda: choose_mode(crib.catalog, 1).direct_tokens))
+    try:
+        limit = asyncio.timeout(crib.limits.seconds)
+        try:
+            async with limit:
+                turn.tell(Answered(text=await turn.answer(opening)))
+        except Exception as error:
+            if limit.expired():
+                said = f"No answer within {crib.limits.seconds:g} seconds."
+                turn.tell(Failed(message=said, hint="Try again, or raise `seconds`."))
+            else:
+                turn.tell(_failed(error, turn.model))
+        if turn.seen.silent_failure:
+            turn.tell(Warning(text=turn.seen.silent_failure))
+        turn.report.all_tools = await all_tools
+    finally:
+        all_tools.cancel()
+    used = turn.usage
+    turn.tell(
+        UsageEvent(
+            requests=used.requests,
+            input_tokens=used.input_tokens,
+            output_tokens=used.output_tokens,
+            cost=None if used.cost is None else float(used.cost),
+            seconds=round(time.perf_counter() - began, 3),
+            report=turn.report.to_json(),
+        )
+    )
+    await turn.journal.keep([])
+
+
+def _failed(error: Exception, model: str) -> Failed:
+    fault = fault_of(error, model)
+    if fault is not None:
+        return Failed(message=fault.message, hint=fault.hint)
+    logger.error("A run broke", exc_info=error)
+    said = without_secrets(str(error))
+    return Failed(
+        message=f"The run broke: {type(error).__name__}{f': {said}' if said else ''}", hint="The log has the details."
+    )
+
+
+async def _events(work: Callable[[Emit], Awaitable[None]]) -> AsyncGenerator[Event]:
+    """What `work` emits, as it does. It has a task of its own, so that its limits do not depend on who listens."""
+    queue: asyncio.Queue[Event | None] = asyncio.Queue()
+
+    async def worked() -> None:
+        try:
+            await work(queue.put_nowait)
+        finally:
+            queue.put_nowait(None)
+
+    task: asyncio.Task[Any] = asyncio.create_task(worked())
+    try:
+        while (event := await queue.get()) is not None:
+            yield event
+        await task
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task})

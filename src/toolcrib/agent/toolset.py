@@ -1,0 +1,237 @@
+"""A toolbox as a toolset of Pydantic AI: for our runner, and in three lines for anyone's agent.
+
+    agent = Agent(model, toolsets=[CribToolset(Toolbox(catalog, surface=search_surface))])
+
+Before each step Pydantic AI asks what is visible now and how to use it; each call goes through the toolbox, so policy,
+repair of arguments, time limits and confirmation hold here as everywhere else.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, cast
+
+from pydantic_ai import RunContext
+from pydantic_ai.exceptions import ApprovalRequired, ToolFailed
+from pydantic_ai.messages import InstructionPart
+from pydantic_ai.tools import AgentDepsT, ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+
+from toolcrib.agent.arguments import AnyArguments, given
+from toolcrib.agent.models import wire_of
+from toolcrib.discovery.approval import Approval, PendingApproval
+from toolcrib.discovery.guidance import Guidance
+from toolcrib.discovery.modes import Mode
+from toolcrib.discovery.protocols import Delivery, delivery_for, protocols_block
+from toolcrib.discovery.render import compact_list
+from toolcrib.discovery.schema_reading import properties_of
+from toolcrib.discovery.toolbox import Toolbox
+from toolcrib.discovery.wire import description, schema
+from toolcrib.policy import Decision
+from toolcrib.tools.result import ToolResult
+from toolcrib.tools.tool import Tool
+
+CONFIRMED = "confirmed"
+CONFIRMED_SCHEMA = {"type": "boolean", "description": "true once the user agreed to this very call"}
+PROTOCOLS = "active-protocols"
+TOOL_LIST = "tools"
+_RETRIES = 3  # never used up: what is wrong with a call comes back as a failed result
+
+
+class Consent(Protocol):
+    """Who knows what the user agreed to. `confirmed` is the model's word, which proves nothing."""
+
+    async def __call__(self, pending: PendingApproval, confirmed: bool, /) -> Approval | ToolResult: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call that came through, for whoever watches."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+    result: ToolResult
+    took_ms: float
+
+
+Toolboxes: TypeAlias = Callable[[RunContext[AgentDepsT]], Toolbox]
+
+
+class CribToolset(AbstractToolset[AgentDepsT]):
+    """The tools of one toolbox, as they are visible from step to step."""
+
+    def __init__(
+        self,
+        toolbox: Toolbox | Toolboxes[AgentDepsT],
+        *,
+        id: str = "toolcrib",
+        delivery: Delivery | str = Delivery.AUTO,
+        guidance: Guidance | None = None,
+        deferred: bool = False,
+        consent: Consent | None = None,
+        watch: Callable[[Call], None] | None = None,
+    ) -> None:
+        """Serve a toolbox.
+
+        Args:
+            toolbox: One for everything this agent does, or a function that gives the one of a run, by its `deps`.
+                A toolbox is one conversation's: an agent that serves several people needs the function.
+            id: Its name among the agent's toolsets.
+            delivery: How the model learns of changed protocols.
+            guidance: What there is to know about whole categories.
+            deferred: Whether calls that need the user's yes end the run with `DeferredToolRequests`, Pydantic AI's way
+                to ask; the agent's `output_type` must allow it. Without, and without `consent`, they are refused.
+            consent: Who knows what the user agreed to. With it, tools that ask get one argument more, `confirmed`.
+            watch: Told of every call that came through.
+        """
+        self._given = toolbox
+        self._id = id
+        self._delivery = Delivery(delivery)
+        self._guidance = guidance
+        self._deferred = deferred
+        self._consent = consent
+        self._watch = watch
+        self._definitions: dict[str, tuple[Tool, bool, ToolDefinition]] = {}
+        self._listed: tuple[int, str] = (-1, "")  # the list of compact mode, and the revision it was made for
+
+    @property
+    def id(self) -> str:
+        return self._id
+
+    async def for_run(self, ctx: RunContext[AgentDepsT]) -> AbstractToolset[AgentDepsT]:
+        """The toolset of this run. A run with a prompt is a turn of the user, and makes room in the toolbox."""
+        toolbox = self._given if isinstance(self._given, Toolbox) else self._given(ctx)
+        if ctx.prompt is not None:
+            toolbox.begin_turn()
+        if isinstance(self._given, Toolbox):
+            return self
+        return CribToolset(
+            toolbox,
+            id=self._id,
+            delivery=self._delivery,
+            guidance=self._guidance,
+            deferred=self._deferred,
+            consent=self._consent,
+            watch=self._watch,
+        )
+
+    async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
+        """What the model sees at this step."""
+        return {one.name: self._entry(one) for one in self.definitions()}
+
+    def definitions(self) -> list[ToolDefinition]:
+        """The visible tools as the model sees them."""
+        return [self._definition(tool) for tool in self.toolbox.visible()]
+
+    def tool_named(self, name: str) -> ToolsetTool[AgentDepsT]:
+        """A way to call a name that is not visible: the toolbox knows it, or says what is near."""
+        return self._entry(ToolDefinition(name=name))
+
+    async def get_instructions(self, ctx: RunContext[AgentDepsT]) -> list[InstructionPart]:
+        """The protocols of the tools that are visible now and, in compact mode, the list of all tools."""
+        appends = delivery_for(wire_of(ctx.model), self._delivery) is Delivery.APPEND
+        parts = [
+            InstructionPart(
+                self.protocols(), name=PROTOCOLS, on_change="append" if appends else "rewrite", dynamic=True
+            )
+        ]
+        if self.toolbox.mode is Mode.COMPACT:
+            parts.insert(0, InstructionPart(self._tool_list(), name=TOOL_LIST))
+        return [part for part in parts if part.content]
+
+    def protocols(self) -> str:
+        """How to use the visible tools; nothing when there is nothing to say."""
+        return protocols_block(self.toolbox.visible(), self._guidance)
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
+    ) -> str:
+        """Call a tool. What went wrong is told to the model as a failed result, and never ends the run."""
+        began = time.perf_counter()
+        result = await self._result(name, given(tool_args), ctx)
+        if self._watch is not None:
+            took_ms = (time.perf_counter() - began) * 1_000
+            self._watch(
+                Call(id=ctx.tool_call_id or "", name=name, arguments=dict(tool_args), result=result, took_ms=took_ms)
+            )
+        if result.failed:
+            raise ToolFailed(result.text)
+        return result.text
+
+    async def _result(self, name: str, arguments: object, ctx: RunContext[AgentDepsT]) -> ToolResult:
+        arguments, confirmed = self._without_confirmed(name, arguments)
+        result = await self.toolbox.call(name, arguments, ctx.deps)
+        pending = result.value
+        if not isinstance(pending, PendingApproval):
+            return result
+        if ctx.tool_call_approved:  # Pydantic AI was told by the application, which asked the user
+            consent = pending.approve()
+        elif self._consent is not None:
+            consent = await self._consent(pending, confirmed)
+        elif self._deferred:
+            raise ApprovalRequired(metadata={"tool": pending.tool, "reason": pending.reason})
+        else:
+            return result
+        if isinstance(consent, ToolResult):
+            return consent
+        # A surface's tool may have asked for another one: what runs is what the user agreed to.
+        return await self.toolbox.call(pending.tool, pending.arguments, ctx.deps, approved=consent)
+
+    @property
+    def toolbox(self) -> Toolbox:
+        """The toolbox served; not before a run, where each run has its own."""
+        assert isinstance(self._given, Toolbox), "Each run has a toolbox of its own; there is none outside of one."
+        return self._given
+
+    def _entry(self, definition: ToolDefinition) -> ToolsetTool[AgentDepsT]:
+        return ToolsetTool(toolset=self, tool_def=definition, max_retries=_RETRIES, args_validator=AnyArguments())
+
+    def _definition(self, tool: Tool) -> ToolDefinition:
+        asks = self._consent is not None and self._asks(tool)
+        held = self._definitions.get(tool.name)
+        if held is None or held[0] is not tool or held[1] is not asks:
+            parameters = schema(tool.parameters)
+            if asks and CONFIRMED not in parameters["properties"]:
+                parameters["properties"] = {**parameters["properties"], CONFIRMED: CONFIRMED_SCHEMA}
+            made = ToolDefinition(
+                name=tool.name, description=description(tool) or None, parameters_json_schema=parameters, strict=False
+            )
+            held = self._definitions[tool.name] = (tool, asks, made)
+        return held[2]
+
+    def _asks(self, tool: Tool) -> bool:
+        surface = any(tool is own for own in self.toolbox.surface)
+        return not surface and self.toolbox.verdict(tool).decision is Decision.ASK
+
+    def _without_confirmed(self, name: str, arguments: object) -> tuple[object, bool]:
+        """The arguments of the tool alone, and whether the model says that the user agreed."""
+        if self._consent is None or not isinstance(arguments, dict):
+            return arguments, False
+        sent = cast("dict[str, Any]", arguments)
+        tool = self.toolbox.find(name)
+        if tool is not None and CONFIRMED in properties_of(tool.parameters):  # a word of the tool's own, and ours too
+            return sent, sent.get(CONFIRMED) is True
+        return _stripped(sent)
+
+    def _tool_list(self) -> str:
+        revision = self.toolbox.catalog.revision
+        if self._listed[0] != revision:
+            self._listed = (revision, f"<tools>\n{compact_list(self.toolbox.tools)}\n</tools>")
+        return self._listed[1]
+
+
+def _stripped(arguments: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+    """Arguments without `confirmed`; tools that call other tools may have it one level down, where models put it."""
+    kept: dict[str, Any] = {}
+    confirmed = arguments.get(CONFIRMED) is True
+    for key, value in arguments.items():
+        if key == CONFIRMED:
+            continue
+        if isinstance(value, dict) and CONFIRMED in value:
+            inner = dict(cast("dict[str, Any]", value))
+            confirmed = confirmed or inner.pop(CONFIRMED) is True
+            kept[key] = inner
+        else:
+            kept[key] = value
+    return kept, confirmed

@@ -3,13 +3,13 @@
 Each function gives a table whose first row is the head. All but `junk` and `spelling` need our own index.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+import toolcrib_cms
 from benchmarks.damage import DAMAGE, damaged
-from benchmarks.data import BenchSet, Query, load, never_called, read_jsonl
+from benchmarks.data import BenchSet, Query, load, read_jsonl
 from benchmarks.metrics import calibration_error
 from benchmarks.ours import Toolcrib, without_abstention
 from benchmarks.peers import Arm
@@ -18,7 +18,6 @@ from toolcrib.search.evaluate import recall
 from toolcrib.tools.tool import Tool
 
 HERE = Path(__file__).parent
-CMS_TOOLS = HERE.parent / "tests" / "data" / "cms_tools.json"
 ArmT = TypeVar("ArmT", bound=Arm)
 Arms = Mapping[str, Callable[[], Arm]]
 
@@ -146,7 +145,5 @@ def build(make: Callable[[], ArmT], tools: Sequence[Tool]) -> ArmT:
 
 
 def cms_tools() -> list[Tool]:
-    """The 45 tools of the test catalogue."""
-    rows = json.loads(CMS_TOOLS.read_text(encoding="utf-8"))
-    keys = ("name", "description", "category", "parameters")
-    return [Tool(call=never_called, phrases=tuple(row["phrases"]), **{key: row[key] for key in keys}) for row in rows]
+    """The 45 tools of the reference CMS."""
+    return list(toolcrib_cms.build(":memory:", seeded=False).catalog)

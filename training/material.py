@@ -7,7 +7,9 @@
 | requests | this request is served by this tool (train splits only) |
 | names | this name belongs to this description |
 | chatter | this is small talk, near no tool |
-| definitions | this word means this (WordNet) |
+| definitions | this word means this (WordNet, FOLDOC), this package does this (Debian) |
+| operations | as names, from the interfaces of AWS, Azure, Google and GitHub |
+| words | this word of another language is this English word (FreeDict) |
 | english | how near the teacher finds these texts |
 """
 
@@ -63,6 +65,7 @@ def gather(pack: Path = PACK, *, seed: int = 0, without: tuple[str, ...] = ()) -
     material.definitions = [(material.number(a), material.number(b)) for a, b in extra["pairs"]]
     material.english.update(n for pair in material.definitions for n in pair)
     material.english.update(material.number(text) for text in extra["texts"])
+    _registry(material, read_json("registry.json.xz", pack))
     _own_requests(material)
     material.chatter = [material.number(row["text"]) for row in _read_lines("small_talk.jsonl")]
     _framed(material, dice)
@@ -98,6 +101,21 @@ def _bench(material: Material, bench: dict[str, Any], without: tuple[str, ...]) 
             ]
             material.english.update(material.number(text) for text, language, _ in content["train"] if language == "en")
         material.sets[name] = {"tools": list(range(first, len(material.tools)))}
+
+
+def _registry(material: Material, registry: dict[str, Any]) -> None:
+    """What packages of the registries say: operations with their names, packages and terms with what they are."""
+
+    def numbered(kind: str) -> list[tuple[int, int]]:
+        rows = [(material.number(name), material.number(told[:300])) for name, told in registry[kind]]
+        material.english.update(number for row in rows for number in row)
+        return rows
+
+    material.names += numbered("operations") + numbered("examples")
+    material.definitions += numbered("descriptions") + numbered("terms")
+    words = [pair for pairs in registry["words"].values() for pair in pairs]
+    material.translations["words"] = [(material.number(word), material.number(english)) for word, english in words]
+    material.english.update(number for _, number in material.translations["words"])
 
 
 def _evaluation(material: Material, bench: dict[str, Any], without: tuple[str, ...]) -> None:
@@ -136,7 +154,7 @@ def _framed(material: Material, dice: random.Random) -> None:
 
 
 def _misspelled(material: Material, dice: random.Random) -> None:
-    languages = [language for language in material.translations if language not in ("framed", "spoken")]
+    languages = [language for language in material.translations if language not in ("framed", "spoken", "words")]
     made: list[tuple[int, int]] = []
     for language in dice.choices(languages, k=MISSPELLED):
         text, source = dice.choice(material.translations[language])

@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from training.encode import Encoded, rows_of
+from training.quantize import GROUP, LEVELS
 
 
 class Table(torch.nn.Module):
@@ -22,6 +23,7 @@ class Table(torch.nn.Module):
         start = torch.randn(len(chosen) + 1, dimensions, device=device) * 0.05
         start[self.empty] = 0
         self.weight = torch.nn.Parameter(start)
+        self.rounded = False  # whether texts are read with the weights as they will be shipped
 
     def forward(self, texts: torch.Tensor, drop: float = 0.0) -> torch.Tensor:
         """Unit vectors of the texts; in training a share of words and of features is left out."""
@@ -29,10 +31,20 @@ class Table(torch.nn.Module):
         unique, inverse = torch.unique(words, return_inverse=True)
         rows, word_starts = _ragged(self.rows, self.row_offsets, unique)
         keep = (rows != self.empty).float() * _mask(len(rows), drop, rows.device)
-        vectors = F.embedding_bag(rows, self.weight, word_starts, mode="sum", per_sample_weights=keep)
+        weight = _shipped(self.weight) if self.rounded else self.weight
+        vectors = F.embedding_bag(rows, weight, word_starts, mode="sum", per_sample_weights=keep)
         kept = _mask(len(inverse), drop, rows.device)
         summed = F.embedding_bag(inverse, vectors, text_starts, mode="sum", per_sample_weights=kept)
         return F.normalize(summed + 1e-6, dim=-1)
+
+
+def _shipped(weight: torch.Tensor) -> torch.Tensor:
+    """The weights rounded as `quantize` rounds them; gradients pass as if nothing had happened."""
+    with torch.no_grad():
+        grouped = weight.reshape(len(weight), -1, GROUP)
+        scale = (grouped.abs().amax(dim=2, keepdim=True) / LEVELS).half().float().clamp(min=1e-8)
+        rounded = ((grouped / scale).round().clamp(-LEVELS, LEVELS) * scale).reshape(weight.shape)
+    return weight + (rounded - weight).detach()
 
 
 def _ragged(flat: torch.Tensor, offsets: torch.Tensor, which: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

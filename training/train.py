@@ -47,6 +47,7 @@ class Recipe:
     names: float = 0.5
     definitions: float = 0.3
     chatter: float = 1.0
+    rounded: float = 0.25  # the last share of the steps, trained with the weights rounded as they are shipped
 
 
 class Sampler:
@@ -157,6 +158,7 @@ def train(material: Material, table: Table, recipe: Recipe, taught: torch.Tensor
         progress = step / recipe.steps
         for group in optimizer.param_groups:
             group["lr"] = recipe.rate * min(1, step / 200) * (1 - progress) + 1e-5
+        table.rounded = progress >= 1 - recipe.rounded
         loss = lessons.loss(progress)
         optimizer.zero_grad()
         loss.backward()
@@ -210,6 +212,7 @@ def main() -> None:
         train(material, table, recipe, taught, english)
         log(f"trained {variant}")
         learned = table.weight.detach()[: len(chosen)].cpu().numpy()
+        table.rounded = False
         with torch.no_grad():
             table.weight[: len(chosen)] = torch.tensor(dequantize(*quantize(learned)), device=DEVICE)
             figures = measure(material, table, arguments.splits.split(","))

@@ -1,12 +1,12 @@
 """Tokens: exact for o200k, estimated without it, and never one under the name of the other."""
 
 import gc
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import toolcrib_cms
 from toolcrib.discovery import tokens
 from toolcrib.discovery.token_estimate import estimate
 from toolcrib.discovery.tokens import (
@@ -55,8 +55,7 @@ def a_tool(name: str = "find_page", **fields: object) -> Tool:
 
 
 def cms_tools() -> list[Tool]:
-    rows = json.loads((DATA / "cms_tools.json").read_text("utf-8"))
-    return [a_tool(row["name"], description=row["description"], parameters=row["parameters"]) for row in rows]
+    return list(toolcrib_cms.build(":memory:", seeded=False).catalog)
 
 
 @pytest.fixture

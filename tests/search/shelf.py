@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+import toolcrib_cms
 from toolcrib.catalog import Catalog
 from toolcrib.errors import EmbedderError
 from toolcrib.search.embedder import Vectors
@@ -49,8 +50,8 @@ def office() -> Catalog:
 
 
 def cms_tools() -> list[Tool]:
-    """The 45 tools of a small CMS."""
-    return [Tool(call=_call, **row) for row in json.loads((DATA / "cms_tools.json").read_text(encoding="utf-8"))]
+    """The 45 tools of the reference CMS, as it ships them."""
+    return list(toolcrib_cms.build(":memory:", seeded=False).catalog)
 
 
 def rows(path: Path) -> list[dict[str, Any]]:

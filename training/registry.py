@@ -1,0 +1,219 @@
+"""English of the kind tools are described in, and words of other languages, out of packages that anyone can install.
+
+    python -m training.registry FOLDER      # into training/work/pack/registry.json.xz
+
+`FOLDER` holds what these packages unpack to, whichever of them are there: `botocore`, `google-api-python-client` and
+`azure-cli` of PyPI, `@octokit/openapi` of npm, `dict-freedict-*` and `dict-foldoc` of Debian; and, as `descriptions.txt`,
+Debian's own package list (`Translation-en`, after `apt-get -o Acquire::Languages=en update`). None of their text is
+shipped: the table learns which words go together.
+"""
+
+import argparse
+import ast
+import gzip
+import json
+import lzma
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from toolcrib.search.text import words
+from training.corpus import PACK, read_parallel
+
+Pair = tuple[str, str]
+
+TAG = re.compile(r"<[^>]+>")
+SENTENCE_END = re.compile(r"(?<=[a-z0-9)][.!?])\s+(?=[A-Z])")
+LANGUAGES = {  # FreeDict's codes and ours
+    "ara": "ar", "bul": "bg", "ces": "cs", "dan": "da", "deu": "de", "ell": "el", "fin": "fi", "fra": "fr",
+    "hin": "hi", "hun": "hu", "ind": "id", "ita": "it", "jpn": "ja", "nld": "nl", "nor": "nb", "pol": "pl",
+    "por": "pt", "rus": "ru", "slk": "sk", "spa": "es", "swe": "sv", "tur": "tr",
+}  # fmt: skip
+OTHER_SCRIPTS = {"ar", "bg", "el", "hi", "ja", "ru"}
+MAX_DESCRIPTIONS, MAX_WORDS = 60_000, 25_000
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text without its markup."""
+    plain = " ".join(TAG.sub(" ", text).split())
+    return [sentence for sentence in SENTENCE_END.split(plain) if 12 < len(sentence) < 300]
+
+
+def spoken(name: str) -> str:
+    """`CreateDBInstance` and `compute.instances.list` as words."""
+    return " ".join(words(name.replace(".", " ").replace("/", " ")))
+
+
+def aws_operations(folder: Path) -> Iterator[Pair]:
+    """Operations of Amazon's services, newest version of each."""
+    for service in sorted((folder / "botocore/data").glob("*")):
+        versions = sorted(service.glob("*/service-2.json.gz"))
+        for name, operation in _json(versions[-1])["operations"].items() if versions else ():
+            for told in sentences(operation.get("documentation", ""))[:1]:
+                yield f"{service.name} {spoken(name)}", told
+
+
+def google_operations(folder: Path) -> Iterator[Pair]:
+    """Methods of Google's services."""
+    for file in sorted((folder / "googleapiclient/discovery_cache/documents").glob("*.json")):
+        yield from _google_methods(_json(file))
+
+
+def _google_methods(resource: dict[str, Any]) -> Iterator[Pair]:
+    for method in resource.get("methods", {}).values():
+        for told in sentences(method.get("description", ""))[:1]:
+            yield spoken(method["id"]), told
+    for inner in resource.get("resources", {}).values():
+        yield from _google_methods(inner)
+
+
+def github_operations(folder: Path) -> Iterator[Pair]:
+    """Operations of GitHub's REST interface: what they are called, and what they do."""
+    for file in sorted(folder.glob("package/generated/api.github.com.json")):
+        for path in _json(file)["paths"].values():
+            for operation in path.values():
+                for told in sentences(operation.get("description", ""))[:1]:
+                    yield operation["summary"], told
+
+
+def azure_commands(folder: Path) -> tuple[list[Pair], list[Pair]]:
+    """Commands of the Azure command line with their summaries, and what its examples show with the command."""
+    commands: list[Pair] = []
+    examples: list[Pair] = []
+    for file in sorted(folder.glob("azure/cli/command_modules/**/*.py")):
+        source = file.read_text(encoding="utf-8")
+        for name, text in _helps(source) if file.name == "_help.py" else _generated(source):
+            summary = _told(text)
+            if summary:
+                commands.append((name, summary))
+                examples += [(shown, f"{name} {summary}") for shown in _shown(text)]
+    return commands, examples
+
+
+def _helps(source: str) -> Iterator[Pair]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+            key, value = node.targets[0].slice, node.value
+            if isinstance(key, ast.Constant) and isinstance(value, ast.Constant):
+                yield str(key.value), str(value.value)
+
+
+def _generated(source: str) -> Iterator[Pair]:
+    yield from re.findall(r'@register_command\(\s*"([^"]+)".*?"""(.*?)"""', source, flags=re.DOTALL)
+
+
+def _told(text: str) -> str:
+    summary = re.search(r"short-summary: *[>|]?-?\s*(.+)", text)
+    first = summary.group(1) if summary else text.strip().partition("\n")[0]
+    return first.strip().strip("'\"")[:300]
+
+
+def _shown(text: str) -> list[str]:
+    shown = re.findall(r"(?:- name:|:example:) *(.+)", text)
+    return [line.replace("(autogenerated)", "").strip().strip("'\"") for line in shown if 12 < len(line) < 250]
+
+
+def debian_descriptions(listed: Path) -> Iterator[Pair]:
+    """What Debian's packages are for: the summary and the first sentence of the description."""
+    seen: set[str] = set()
+    for stanza in listed.read_text(encoding="utf-8", errors="replace").split("\n\n"):
+        found = re.search(r"^Package: (\S+)\n.*\nDescription-en: (.+)\n((?: .*\n?)+)", stanza, re.MULTILINE)
+        if found is None or re.search(r"-(dev|dbg|doc|data|common|l10n.*|locale.*)$|^lib\w+\d", found.group(1)):
+            continue
+        summary = found.group(2).strip()
+        first = sentences(found.group(3).partition("\n .\n")[0])[:2]
+        if first and summary not in seen and len(summary) > 12:
+            seen.add(summary)
+            yield summary, " ".join(first)
+
+
+def computing_terms(folder: Path) -> Iterator[Pair]:
+    """Terms of computing with what they mean (FOLDOC)."""
+    for head, body in _entries(folder, "foldoc"):
+        text = re.sub(r"[{}]|<[^>]+>", "", body)
+        for told in sentences(text)[:1]:
+            yield head, told
+
+
+def foreign_words(folder: Path, known: set[str]) -> dict[str, list[Pair]]:
+    """Words of other languages with their English, for English words that the translations use, too."""
+    found: dict[str, dict[Pair, None]] = {}
+    for code, language in LANGUAGES.items():
+        pairs = found.setdefault(language, {})
+        for head, body in _entries(folder, f"freedict-eng-{code}"):
+            pairs.update(((told, head), None) for told in _translations(body) if head in known)
+        for head, body in _entries(folder, f"freedict-{code}-eng"):
+            pairs.update(((head, told), None) for told in _translations(body) if told in known)
+    for language in OTHER_SCRIPTS & found.keys():  # there, what is in Latin letters is a remark in English
+        found[language] = {pair: None for pair in found[language] if not pair[0].isascii()}
+    return {language: list(pairs)[:: max(1, len(pairs) // MAX_WORDS)] for language, pairs in found.items() if pairs}
+
+
+def _entries(folder: Path, name: str) -> Iterator[Pair]:
+    """Headwords and bodies of a dictionary in the form of `dictd`."""
+    for file in folder.glob(f"**/{name}.dict.dz"):
+        text = gzip.decompress(file.read_bytes())
+        for line in file.with_name(f"{name}.index").read_text(encoding="utf-8").splitlines():
+            head, start, length = line.split("\t")[:3]
+            if head.startswith("00") or len(head.split()) > 3:
+                continue
+            first = _base64(start)
+            body = text[first : first + _base64(length)].decode("utf-8", "replace")
+            yield head, body.partition("\n")[2]
+
+
+def _base64(digits: str) -> int:
+    alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    number = 0
+    for digit in digits:
+        number = number * 64 + alphabet.index(digit)
+    return number
+
+
+def _translations(body: str) -> list[str]:
+    """The first few translations in an entry; grammar, examples and remarks are left out."""
+    bare = re.sub(r"<[^>]*>|\[[^\]]*\]|\([^)]*\)|\b[IVX]+\.|\b\d+\.", " ", body.partition("\n\n")[0])
+    told = (piece.strip(" .:-") for line in bare.splitlines()[:3] for piece in re.split(r"[,;]", line))
+    return [
+        piece for piece in told if 1 < len(piece) < 30 and len(piece.split()) <= 3 and not re.search("[:{}~]", piece)
+    ][:3]
+
+
+def _json(file: Path) -> Any:
+    content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+    return json.loads(content)
+
+
+def _distinct(pairs: Iterable[Pair], *, most: int | None = None) -> list[Pair]:
+    """One pair for each explanation; evenly spread when there are too many."""
+    kept = list({told.casefold(): (name, told) for name, told in pairs}.values())
+    return kept[:: max(1, -(-len(kept) // most))] if most else kept
+
+
+def gather(folder: Path) -> dict[str, Any]:
+    """Everything that the folder holds."""
+    commands, examples = azure_commands(folder)
+    known = {word for text in read_parallel()["en"] for word in text.casefold().split()}
+    operations = _distinct([*aws_operations(folder), *google_operations(folder), *github_operations(folder), *commands])
+    listed = folder / "descriptions.txt"
+    return {
+        "operations": operations,
+        "examples": _distinct((told, shown) for shown, told in examples),
+        "descriptions": _distinct(debian_descriptions(listed) if listed.exists() else (), most=MAX_DESCRIPTIONS),
+        "terms": _distinct(computing_terms(folder)),
+        "words": foreign_words(folder, known),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Pack what registry packages teach.")
+    parser.add_argument("folder", type=Path)
+    gathered = gather(parser.parse_args().folder)
+    (PACK / "registry.json.xz").write_bytes(lzma.compress(json.dumps(gathered, ensure_ascii=False).encode(), preset=9))
+    for kind, content in gathered.items():
+        print(f"{kind}: {sum(map(len, content.values())) if isinstance(content, dict) else len(content)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -3,7 +3,7 @@
     python -m training.registry FOLDER      # into training/work/pack/registry.json.xz
 
 `FOLDER` holds what these packages unpack to, whichever of them are there: `botocore`, `google-api-python-client` and
-`azure-cli` of PyPI, `@octokit/openapi` of npm, `dict-freedict-*` and `dict-foldoc` of Debian; and, as `descriptions.txt`,
+`azure-cli` of PyPI, `@octokit/openapi` of npm, `dict-freedict-*` and `dict-foldoc` of Debian; as `descriptions.txt`
 Debian's own package list (`Translation-en`, after `apt-get -o Acquire::Languages=en update`). None of their text is
 shipped: the table learns which words go together.
 """

@@ -128,10 +128,25 @@ FORMS = "Say `--from package.module:catalog`, `--from tools.py` or `--from folde
 ALONE = "Try it alone with `python`, in the environment that has its dependencies."
 
 
+def test_a_catalog_may_be_made_when_it_is_asked_for() -> None:
+    write("lazy.py", f"def __getattr__(name):\n    made = {{}}\n    exec({HELLO!r}, made)\n    return made[name]\n")
+    assert [tool.name for tool in load_catalog("lazy")] == ["hello"]
+
+
+def test_without_a_place_the_reference_cms_is_loaded() -> None:
+    assert len(load_catalog(None)) == 45
+
+
+def test_without_a_place_and_without_the_cms_it_says_where_tools_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "toolcrib_cms", None)
+    with pytest.raises(LoadError, match="No tools were given") as caught:
+        load_catalog(None)
+    assert caught.value.hint == f"{FORMS} Or install toolcrib[cms] to see its tools."
+
+
 @pytest.mark.parametrize(
     ("place", "message", "hint"),
     [
-        (None, "No tools were given.", FORMS),
         ("", "No tools were given.", FORMS),
         ("gret.py", "There is no file 'gret.py'.", "Did you mean 'greet.py'?"),
         ("far/away.py", "There is no file 'far/away.py'.", FORMS),

@@ -62,14 +62,11 @@ def test_without_a_hit_the_nearest_tool_is_explained(
     assert shown.err.startswith("no tool: No tool fits this request.\n")
 
 
-def test_without_a_place_it_says_where_tools_can_be(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments in (["search", "find a room"], ["explain", "find a room", "find_free_room"]):
-        assert main(arguments) == 1
-        assert capsys.readouterr() == (
-            "",
-            "error: No tools were given.\n"
-            "hint: Say `--from package.module:catalog`, `--from tools.py` or `--from folder`.\n",
-        )
+def test_without_a_place_the_reference_cms_is_searched(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["search", "find hero image", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["hits"][0]["name"] == "cms_searchImages"
+    assert main(["explain", "find hero image", "cms_searchImages"]) == 0
+    assert capsys.readouterr().out.startswith("cms_searchImages for 'find hero image': rank 1,")
 
 
 def test_warnings_of_the_search_are_passed_on(capsys: pytest.CaptureFixture[str]) -> None:

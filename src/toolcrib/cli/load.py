@@ -18,8 +18,13 @@ METADATA = "tools.yaml"
 FORMS = "Say `--from package.module:catalog`, `--from tools.py` or `--from folder`."
 
 
+REFERENCE = "toolcrib_cms:catalog"  # what the verbs show when no place is given
+
+
 def load_catalog(place: str | None) -> Catalog:
     """The catalog that a place holds: one as it is, several (or loose tools) as one new catalog."""
+    if place is None:
+        return _reference()
     if not place:
         raise LoadError("No tools were given.", hint=FORMS)
     path = Path(place).expanduser()
@@ -30,6 +35,14 @@ def load_catalog(place: str | None) -> Catalog:
     if attribute:
         return _attribute(module, attribute, where)
     return _catalog_of([module], where)
+
+
+def _reference() -> Catalog:
+    """The tools of the reference CMS, to try a verb on."""
+    try:
+        return load_catalog(REFERENCE)
+    except LoadError as error:  # its packages are an extra
+        raise LoadError("No tools were given.", hint=f"{FORMS} Or install toolcrib[cms] to see its tools.") from error
 
 
 def _split(place: str) -> tuple[str, str | None]:
@@ -128,7 +141,7 @@ def _catalog_of(modules: list[ModuleType], where: str) -> Catalog:
     catalogs: list[Catalog] = []
     loose: list[Tool] = []
     for module in modules:
-        values = list(vars(module).values())
+        values = [*vars(module).values(), getattr(module, "catalog", None)]  # this one may be made when asked for
         found = [value for value in values if isinstance(value, Catalog)]
         catalogs += [value for value in found if value not in catalogs]
         loose += [] if found else [value for value in values if isinstance(value, Tool)]

@@ -9,7 +9,7 @@ From: TypeAlias = Annotated[
     Parameter(
         name="--from",
         help="Where the tools are: `package.module:catalog`, a Python file, or a folder of Python files "
-        "with their metadata in `tools.yaml`.",
+        "with their metadata in `tools.yaml`. Without it, the tools of the reference CMS.",
     ),
 ]
 Json: TypeAlias = Annotated[bool, Parameter(name="--json", negative=(), show_default=False, help="Write JSON.")]

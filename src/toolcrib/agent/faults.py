@@ -59,44 +59,48 @@ def without_secrets(text: str) -> str:
 
 
 def _api_fault(error: pydantic_ai.ModelAPIError, model: str) -> Fault:
-    status = f" ({error.status_code})" if isinstance(error, pydantic_ai.ModelHTTPError) else ""
-    for kind, message, hint, passing in _API_FAULTS:
-        if isinstance(error, kind):
-            return Fault(
-                message=f"{message.format(model=model)}{status}.",
-                hint=hint,
-                passing=passing,
-                wait_seconds=error.retry_after,
-            )
     code = error.status_code if isinstance(error, pydantic_ai.ModelHTTPError) else 0
+    status = f" ({code})" if code else ""
+    for kind, codes, message, hint, passing in _API_FAULTS:
+        if isinstance(error, kind) or code in codes:
+            said = f"{message.format(model=model)}{status}."
+            return Fault(message=said, hint=hint, passing=passing, wait_seconds=error.retry_after)
     said = _sentence(error)
     return Fault(
         message=f"{model} refused the request{status}{f': {said}' if said else '.'}",
-        hint="Check the model's name and settings." if 400 <= code < 500 else "Try again later.",
-        passing=code >= 500 or code in (0, 408, 409, 429),
+        hint="Check the model's name and settings.",
+        passing=not code,
     )
 
 
 _API_FAULTS = (
-    (pydantic_ai.ModelQuotaExceededError, "The quota for {model} is used up", "Check plan and billing.", False),
-    (pydantic_ai.ModelRateLimitError, "{model} is asked too often", "Wait a little, then try again.", True),
+    (pydantic_ai.ModelQuotaExceededError, {402}, "The quota for {model} is used up", "Check plan and billing.", False),
+    (pydantic_ai.ModelRateLimitError, {429}, "{model} is asked too often", "Wait a little, then try again.", True),
     (
         pydantic_ai.ModelAuthenticationError,
+        {401, 403},
         "The key for {model} was refused",
         "Check the key in the environment.",
         False,
     ),
-    (pydantic_ai.ModelNotFoundError, "There is no model {model} for this key", "Check the model's name.", False),
+    (pydantic_ai.ModelNotFoundError, {404}, "There is no model {model} for this key", "Check the name.", False),
     (
         pydantic_ai.ModelContextWindowExceededError,
+        set[int](),
         "The conversation is too long for {model}",
         "Start a new session, or lower `most_messages`.",
         False,
     ),
-    (pydantic_ai.ModelTimeoutError, "{model} did not answer in time", "Try again.", True),
-    (pydantic_ai.ModelConnectionError, "The connection to {model} broke", "Check the network and the address.", True),
-    (pydantic_ai.ModelUnavailableError, "{model} is not available", "Try again in a few minutes.", True),
-    (pydantic_ai.ModelServerError, "{model} had an error of its own", "Try again in a few minutes.", True),
+    (pydantic_ai.ModelTimeoutError, {408, 504}, "{model} did not answer in time", "Try again.", True),
+    (
+        pydantic_ai.ModelConnectionError,
+        set[int](),
+        "The connection to {model} broke",
+        "Check the network and the address.",
+        True,
+    ),
+    (pydantic_ai.ModelUnavailableError, {503, 529}, "{model} is not available", "Try again in a few minutes.", True),
+    (pydantic_ai.ModelServerError, range(500, 600), "{model} had an error of its own", "Try again later.", True),
 )
 
 

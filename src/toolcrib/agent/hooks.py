@@ -1,12 +1,13 @@
 """What Pydantic AI asks us beside the tools: the working memory for the prompt, and names that are not listed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import InstructionPart, ModelResponse
 from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.tools import ToolDefinition
 
 from toolcrib.agent.toolset import CribToolset
 
@@ -34,8 +35,11 @@ class SessionHooks(AbstractCapability[Any]):
     ) -> ModelResponse:
         """Let calls of names that are not listed through to the toolbox: it knows inactive tools, and what is near."""
         listed = ctx.tool_manager.tools if ctx.tool_manager is not None else None
-        if listed is not None:
+        own = next((entry for entry in (listed or {}).values() if entry.toolset is self.toolset), None)
+        if listed is not None and own is not None:
             for call in response.tool_calls:
                 if call.tool_name not in listed:
-                    listed[call.tool_name] = self.toolset.tool_named(call.tool_name)
+                    # A copy of an entry of ours: Pydantic AI wraps them, and finds the way back by that.
+                    definition = ToolDefinition(name=call.tool_name, toolset_id=own.tool_def.toolset_id)
+                    listed[call.tool_name] = replace(own, tool_def=definition)
         return response

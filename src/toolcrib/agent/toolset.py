@@ -124,10 +124,6 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         """The visible tools as the model sees them."""
         return [self._definition(tool) for tool in self.toolbox.visible()]
 
-    def tool_named(self, name: str) -> ToolsetTool[AgentDepsT]:
-        """A way to call a name that is not visible: the toolbox knows it, or says what is near."""
-        return self._entry(ToolDefinition(name=name))
-
     async def get_instructions(self, ctx: RunContext[AgentDepsT]) -> list[InstructionPart]:
         """The protocols of the tools that are visible now and, in compact mode, the list of all tools."""
         appends = delivery_for(wire_of(ctx.model), self._delivery) is Delivery.APPEND
@@ -138,7 +134,9 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         ]
         if self.toolbox.mode is Mode.COMPACT:
             parts.insert(0, InstructionPart(self._tool_list(), name=TOOL_LIST))
-        return [part for part in parts if part.content]
+        # An empty part that appends is given all the same: it is where the first change is measured from. Without it the
+        # first protocols would stand in the system prompt, and change its start in the middle of a conversation.
+        return [part for part in parts if part.content or part.on_change == "append"]
 
     def protocols(self) -> str:
         """How to use the visible tools; nothing when there is nothing to say."""

@@ -1,0 +1,100 @@
+"""Which modules there are, and how one is made of its options. Loads pydantic; import it late."""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pydantic import ConfigDict, ValidationError, validate_call
+
+from toolcrib.errors import ModuleError, ToolcribError, did_you_mean
+from toolcrib.tools.tool import Tool
+
+ENTRY_POINTS = "toolcrib.modules"
+
+ModuleFactory: TypeAlias = Callable[..., Iterable[Tool]]  # called with `workdir` and its options, all by name
+
+# Loaded when asked for: an app without a shell never imports one.
+_OURS: Mapping[str, str] = {
+    "filesystem": "toolcrib.sources.modules.filesystem.tools",
+    "memory": "toolcrib.sources.modules.memory.tools",
+    "web": "toolcrib.sources.modules.web.tools",
+    "shell": "toolcrib.sources.modules.shell.tools",
+}
+
+
+def module(name: str, *, workdir: Path | str, **options: object) -> tuple[Tool, ...]:
+    """The tools of a module for a work folder; each says `module:NAME` as its source.
+
+    Raises:
+        ModuleError: There is no such module, an option is wrong, or something it needs is not there.
+    """
+    factory = module_factory(name)
+    checked = validate_call(config=ConfigDict(arbitrary_types_allowed=True))(factory)
+    try:
+        made = checked(workdir=Path(workdir), **options)
+    except ValidationError as error:
+        raise _wrong_options(name, error, option_names(name)) from None
+    return tuple(_stamped(name, made))
+
+
+def module_names() -> tuple[str, ...]:
+    """Every module there is: ours first, then those of installed packages."""
+    foreign = sorted(point.name for point in entry_points(group=ENTRY_POINTS) if point.name not in _OURS)
+    return (*_OURS, *foreign)
+
+
+def option_names(name: str) -> tuple[str, ...]:
+    """What can be set in a module."""
+    parameters = inspect.signature(module_factory(name)).parameters.values()
+    return tuple(one.name for one in parameters if one.name != "workdir" and one.kind is not one.VAR_KEYWORD)
+
+
+def module_factory(name: str) -> ModuleFactory:
+    """What makes the tools of a module. A package cannot take over the name of one of ours."""
+    if name in _OURS:
+        return getattr(import_module(_OURS[name]), name)
+    for point in entry_points(group=ENTRY_POINTS, name=name):
+        try:
+            return point.load()
+        except Exception as error:  # foreign code: a package of somebody else
+            raise ModuleError(
+                f"The module {name!r} ({point.value}) cannot be loaded: {type(error).__name__}: {error}.",
+                hint="Check the package that brings it.",
+            ) from error
+    known = module_names()
+    raise ModuleError(
+        f"There is no module {name!r}.",
+        hint=did_you_mean(name, known) or f"There are {', '.join(known)}.",
+    )
+
+
+def _stamped(name: str, made: object) -> Iterable[Tool]:
+    for one in made if isinstance(made, Iterable) else [made]:  # pyright: ignore[reportUnknownVariableType]  # foreign
+        if not isinstance(one, Tool):
+            raise ModuleError(
+                f"The module {name!r} gave {one!r}, which is not a tool.", hint="A module returns `Tool`s; see `@tool`."
+            )
+        yield one.with_metadata(source=f"module:{name}", category=one.category or name)
+
+
+def _wrong_options(name: str, error: ValidationError, known: Sequence[str]) -> ToolcribError:
+    complaints: dict[str, str] = {}
+    for one in error.errors(include_url=False, include_context=False):
+        option = ".".join(map(str, one["loc"]))
+        complaints[option] = _complaint(option, one, known)
+    return ModuleError(
+        f"The module {name!r} cannot be made: {'; '.join(f'{key}: {text}' for key, text in complaints.items())}.",
+        hint=f"Its options: {', '.join(known) or 'none'}.",
+        options=complaints,
+    )
+
+
+def _complaint(option: str, error: Mapping[str, Any], known: Sequence[str]) -> str:
+    if error["type"] == "unexpected_keyword_argument":
+        return f"there is no such option. {did_you_mean(option, known) or ''}".rstrip(" .")
+    if "missing" in error["type"]:
+        return "is required"
+    return f"{error['msg']} (got {error['input']!r})"

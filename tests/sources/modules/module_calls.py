@@ -1,0 +1,32 @@
+"""Calling tools of a module as a model would."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from toolcrib.sources.modules.registry import module
+from toolcrib.tools.result import ToolResult
+from toolcrib.tools.tool import Tool
+
+
+class Calls:
+    """The tools of a module by name."""
+
+    def __init__(self, name: str, workdir: Path, **options: Any) -> None:
+        self.tools: Mapping[str, Tool] = {tool.name: tool for tool in module(name, workdir=workdir, **options)}
+
+    async def run(self, tool: str, /, **arguments: Any) -> ToolResult:
+        """The result, whatever it is."""
+        return await self.tools[tool].call(arguments)
+
+    async def done(self, tool: str, /, **arguments: Any) -> Any:
+        """The value of a call that worked."""
+        result = await self.run(tool, **arguments)
+        assert not result.failed, result.text
+        return result.value
+
+    async def refused(self, tool: str, /, **arguments: Any) -> str:
+        """What a call said that did not."""
+        result = await self.run(tool, **arguments)
+        assert result.failed, result.text
+        return result.text

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from shelf import make
 
 from toolcrib.search.lexical import WEIGHTS, AskedWord, LexicalIndex, LexicalMatch, part_texts
 from toolcrib.tools.result import ToolResult
@@ -271,3 +272,12 @@ def test_what_is_found_shares_a_word_with_the_request(many_languages: LexicalInd
     assert set(match.numbers) == {
         number for number in range(len(many_languages)) if many_languages.matched(number, match.asked)
     }
+
+
+@pytest.mark.parametrize("request_", ["open a github ticket", "open a GitHub ticket", "open a GITHUB ticket"])
+@pytest.mark.parametrize("spelled", ["GitHub", "github"])
+def test_a_brand_is_found_however_it_is_spelled(spelled: str, request_: str) -> None:
+    index = LexicalIndex()
+    index.add([(0, make("new_bug", f"File a bug at {spelled}.")), (1, make("hub", "Switch a hub on."))])
+    index.commit()
+    assert index.search(request_, 5).numbers == (0,)

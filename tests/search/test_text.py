@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from toolcrib.search.text import MAX_CHARACTERS, is_run, normalise, plain, words
+from toolcrib.search.text import MAX_CHARACTERS, brands, is_run, normalise, plain, words
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=200)  # also lone surrogates and control characters
 ODD = "\x00\x07\x1b\x7f\u200d\u202e\ufeff\ud800\udfff\ufffe\U0001f469\u200d\U0001f467️İıßŉǅﷺ가ก็ガ①_"
@@ -175,3 +175,15 @@ def test_one_spelling_for_one_text() -> None:
 )
 def test_a_run_is_of_a_script_without_spaces(word: str, expected: bool) -> None:
     assert is_run(word) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Create a GitHub issue", {"github": ("git", "hub")}),
+        ("PayPal or PostgreSQL?", {"paypal": ("pay", "pal"), "postgresql": ("postgre", "sql")}),
+        ("cms_getPage, HTML, Page, iPad", {}),
+    ],
+)
+def test_names_of_brands_are_also_read_as_one_word(text: str, expected: dict[str, tuple[str, ...]]) -> None:
+    assert brands(text) == expected

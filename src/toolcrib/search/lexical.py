@@ -24,7 +24,7 @@ from tantivy import (
 
 from toolcrib.search.passages import parameter_texts
 from toolcrib.search.terms import content_words, word_terms
-from toolcrib.search.text import is_run, words
+from toolcrib.search.text import brands, is_run, words
 from toolcrib.search.vocabulary import Vocabulary
 from toolcrib.tools.tool import Tool
 
@@ -95,7 +95,7 @@ class LexicalIndex:
         """Hold more tools; seen by searches after `commit`."""
         self._read.clear()
         for number, tool in tools:
-            parts = [words(text) for text in part_texts(tool).values()]
+            parts = [[*words(text), *brands(text)] for text in part_texts(tool).values()]
             # Interned: a catalogue says the same few thousand words over and over.
             self._words[number] = tuple(dict.fromkeys(intern(word) for part in parts for word in part))
             for term in self._terms(number):
@@ -143,7 +143,11 @@ class LexicalIndex:
 
     def read(self, text: str) -> tuple[AskedWord, ...]:
         """How the request is understood: its telling words, unknown ones replaced by what they may stand for."""
-        return tuple(self._remembered(word) for word in content_words(text)[:64])
+        spoken = content_words(text)
+        for name, opened in brands(text).items():
+            if any(term in self._frequency for term in word_terms(name)):  # tools know `GitHub` by its one word, too
+                spoken = [*(word for word in spoken if word not in opened), name]
+        return tuple(self._remembered(word) for word in dict.fromkeys(spoken[:64]))
 
     def matched(self, number: int, asked: Iterable[AskedWord]) -> list[AskedWord]:
         """The words of a request that a tool's texts contain."""

@@ -32,6 +32,7 @@ _RUN = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+"
 )
+_BRAND = re.compile(r"\b[A-Z][a-z]+(?:[A-Z]+[a-z]*)+\b")
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u065f\u0670\u0640]")
 # Letters that no decomposition turns into their plain form.
 _PLAIN = str.maketrans({"ı": "i", "ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d"})
@@ -71,6 +72,11 @@ def plain(word: str) -> str:
         return word
     bare = _ACCENTS.sub("", unicodedata.normalize("NFD", word)).translate(_PLAIN)
     return unicodedata.normalize("NFC", bare)
+
+
+def brands(text: str) -> dict[str, tuple[str, ...]]:
+    """Names such as `GitHub`, joined as people type them in a hurry, with the words they were opened into."""
+    return {name.lower(): _read(name) for name in _BRAND.findall(text[:MAX_CHARACTERS])}
 
 
 def is_run(word: str) -> bool:

@@ -93,7 +93,7 @@ class Nearness:
 
     @property
     def scores_of_nearest(self) -> tuple[float, ...]:
-        return tuple(self.scores[list(self.nearest[:5])].tolist())
+        return tuple(float(self.scores[number]) for number in self.nearest[:5])
 
     def heights(self, numbers: NDArray[np.int64]) -> Floats:
         """Standard deviations above the mean; a tool whose vectors are still to come is neither near nor far."""
@@ -105,38 +105,37 @@ class Nearness:
 
 def gather(match: LexicalMatch, lexical_index: LexicalIndex, nearness: Nearness) -> Evidence:
     """Put side by side what the lexical arm found and how near all tools are."""
-    found = dict(zip(match.numbers, match.scores, strict=True))
+    # Small lists all over, asked for several times a search: plain Python is faster here than arrays.
+    best_score = match.scores[0] if match.scores else 1.0
+    found = {number: score / best_score for number, score in zip(match.numbers, match.scores, strict=True)}
     numbers = np.array([*match.numbers, *(n for n in nearness.nearest if n not in found)], dtype=np.int64)
     lexical = np.zeros(len(numbers))
-    lexical[: len(match.scores)] = match.scores
-    if match.scores:
-        lexical /= match.scores[0]
+    lexical[: len(found)] = list(found.values())
     best = [lexical_index.matched(number, match.asked) for number in match.numbers[:3]]
     matched = best[0] if best else []
-    whole = sum(word.rarity for word in match.asked) or 1.0
-    coverage = max((sum(word.weight for word in words) for words in best), default=0.0) / whole
-    both = len(set(match.numbers[:5]) & set(nearness.nearest[:5])) / 5
-    same = float(bool(match.numbers) and match.numbers[:1] == nearness.nearest[:1])
     asked = match.asked
+    whole = sum(word.rarity for word in asked) or 1.0
+    coverage = max((sum(word.weight for word in words) for words in best), default=0.0) / whole
     dense = nearness.heights(numbers)
-    top = float(dense.max(initial=0.0))
-    first = float(dense[0]) if match.numbers else 0.0
+    first = float(dense[0]) if found else 0.0
+    highest = int(dense.argmax()) if len(numbers) else -1
+    top = max(float(dense[highest]), 0.0) if len(numbers) else 0.0
     features = [
         coverage,
         match.known_share,
-        *_leads(match.scores, match.scores[0] if match.scores else 1.0),
+        *_leads(match.scores, best_score),
         nearness.top,
         top / 4,
         *_leads(nearness.scores_of_nearest, nearness.spread),
-        both,
-        same,
+        len(set(match.numbers[:5]) & set(nearness.nearest[:5])) / 5,
+        float(bool(found) and match.numbers[:1] == nearness.nearest[:1]),
         log1p(len(asked)) / 3,
         sum(not word.word.isascii() for word in asked) / max(1, len(asked)),
         log1p(len(lexical_index)) / 10,
         min(len(matched), 4) / 4,
         sum(not word.guessed for word in matched) / max(1, len(matched)),
-        float((lexical > NEARLY).sum()) / 10,
-        float(lexical[int(dense.argmax())]) if len(numbers) else 0.0,
+        sum(score > NEARLY for score in found.values()) / 10,
+        float(lexical[highest]) if len(numbers) else 0.0,
         first / 4,
         (top - first) / 4,
     ]

@@ -134,8 +134,8 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         ]
         if self.toolbox.mode is Mode.COMPACT:
             parts.insert(0, InstructionPart(self._tool_list(), name=TOOL_LIST))
-        # An empty part that appends is given all the same: it is where the first change is measured from. Without it the
-        # first protocols would stand in the system prompt, and change its start in the middle of a conversation.
+        # An empty part that appends is given all the same: it is where the first change is measured from. Without it,
+        # the first protocols would stand in the system prompt, and change its start in the middle of a conversation.
         return [part for part in parts if part.content or part.on_change == "append"]
 
     def protocols(self) -> str:

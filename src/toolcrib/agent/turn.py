@@ -63,6 +63,7 @@ class Turn:
         self.report = Report(model=self.model)
         self._sent = HistoryCount()
         self._calls: dict[str, Call] = {}
+        self._answers = 0  # whole ones of the model
         self.seen = Observation(crib)
         self.toolbox = crib.toolbox(session.toolbox, watch=self._watch)
         self.journal = Journal(session, self.toolbox)
@@ -113,7 +114,7 @@ class Turn:
                 self.tell(events.ToolsEnabled(names=names))
         agent = self._agent()
         while True:
-            requests = self.usage.requests
+            answers = _answers(messages)
             async with agent.iter(
                 text,
                 message_history=messages,
@@ -125,11 +126,13 @@ class Turn:
                 try:
                     return await self._driven(run)
                 except Exception as error:
-                    attempt = 1 if self.usage.requests > requests else attempt
+                    so_far = _unanswered(run.all_messages())
+                    # The tries are of one request. Usage does not tell: half an answer is counted, too.
+                    attempt = 1 if _answers(so_far) > answers else attempt
                     fault = fault_of(error, self.model)
                     if fault is None or not fault.passing or attempt >= limits.tries:
                         raise
-                    messages, text = _unanswered(run.all_messages()), None
+                    messages, text = so_far, None
             attempt += 1
             seconds = limits.wait_before(attempt, fault.wait_seconds)
             self.tell(
@@ -182,6 +185,7 @@ class Turn:
         said = run.all_messages()[-2:]
         if said and isinstance(said[-1], ModelResponse) and not self.journal.has(said[-1]):
             await self.journal.keep(said, usage_of(said[-1]))
+            self._answers += 1
 
     async def _keep_interrupted(self, run: AgentRun[Any, str]) -> None:
         said = run.all_messages()
@@ -268,3 +272,7 @@ def _unanswered(messages: list[ModelMessage]) -> list[ModelMessage]:
     while messages and isinstance(messages[-1], ModelResponse) and messages[-1].state == "interrupted":
         messages = messages[:-1]
     return messages
+
+
+def _answers(messages: list[ModelMessage]) -> int:
+    return sum(isinstance(message, ModelResponse) for message in messages)

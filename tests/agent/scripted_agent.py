@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from pydantic_ai.messages import ModelMessage
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
 from toolcrib.agent.crib import Crib
@@ -30,6 +30,25 @@ class Script:
     messages: list[list[ModelMessage]] = field(default_factory=list)
 
     async def answer(self, messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
+        said = self._next(messages, info)
+        if isinstance(said, str):
+            for at in range(0, len(said), 8) or [0]:
+                yield said[at : at + 8]
+            return
+        for place, (name, arguments) in enumerate(said):
+            yield {place: DeltaToolCall(name=name, json_args=_spelled(arguments), tool_call_id=self._call(place))}
+
+    async def answer_at_once(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        said = self._next(messages, info)
+        if isinstance(said, str):
+            return ModelResponse(parts=[TextPart(said)])
+        calls = enumerate(said)
+        return ModelResponse(parts=[ToolCallPart(name, _spelled(args), self._call(at)) for at, (name, args) in calls])
+
+    def _call(self, place: int) -> str:
+        return f"call-{len(self.tools)}-{place}"
+
+    def _next(self, messages: list[ModelMessage], info: AgentInfo) -> str | Calls:
         self.tools.append([tool.name for tool in info.function_tools])
         self.schemas.append({tool.name: tool.parameters_json_schema for tool in info.function_tools})
         self.instructions.append(info.instructions or "")
@@ -39,19 +58,17 @@ class Script:
             said = said(messages)
         if isinstance(said, Exception):
             raise said
-        if isinstance(said, str):
-            for at in range(0, len(said), 8) or [0]:
-                yield said[at : at + 8]
-            return
-        for place, (name, arguments) in enumerate(said):
-            spelled = arguments if isinstance(arguments, str) else json.dumps(arguments)
-            yield {place: DeltaToolCall(name=name, json_args=spelled, tool_call_id=f"call-{len(self.tools)}-{place}")}
+        return said
+
+
+def _spelled(arguments: object) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments)
 
 
 def scripted(*said: Said | Callable[[list[ModelMessage]], Said]) -> tuple[Script, FunctionModel]:
     """A script, and the model that follows it."""
     script = Script(list(said))
-    return script, FunctionModel(stream_function=script.answer, model_name="scripted")
+    return script, FunctionModel(script.answer_at_once, stream_function=script.answer, model_name="scripted")
 
 
 class Shop:

@@ -23,7 +23,7 @@ def texts(done: RunResult) -> list[str]:
 
 async def asked(session: Session, shop: Shop, *then: object) -> tuple[object, ConfirmationRequired]:
     """The first turn: the model wants to delete, and the user is asked."""
-    script, model = scripted(FIND, DELETE, "Shall I delete old?", *then)
+    _, model = scripted(FIND, DELETE, "Shall I delete old?", *then)
     crib = shop.crib(model)
     done = await run(session, "Delete the old page", crib=crib)
     (question,) = done.confirmations

@@ -4,7 +4,7 @@ Only a clear no is recognised, because it is the one answer that must never be m
 costs one more question. Whether the rest is a yes is for the model to read, within the limits of `confirmations.py`.
 """
 
-import re
+import unicodedata
 from enum import StrEnum
 from itertools import pairwise
 
@@ -17,7 +17,6 @@ class Reply(StrEnum):
     OTHER = "other"
 
 
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 # A message that begins with one of these is a no.
 _NO = frozenset({
     # English, Germanic
@@ -53,7 +52,7 @@ def reply(text: str) -> Reply:
     said = " ".join(text.casefold().split())
     if said.startswith(_NO_BEGINNINGS):
         return Reply.NO
-    words = [word.replace("’", "'") for word in _WORD.findall(said)]
+    words = [word for word in map(_letters, said.split()) if word]
     if words and not said.startswith(_STILL_YES):
         if words[0] in _NO:
             return Reply.NO
@@ -61,3 +60,9 @@ def reply(text: str) -> Reply:
         if len(words) <= _SHORT_WORDS and joined & _NO_WITHIN:
             return Reply.NO
     return Reply.QUESTION if said.endswith(_QUESTION_ENDS) else Reply.OTHER
+
+
+def _letters(word: str) -> str:
+    """A word without what stands around it. Marks belong to it: Hindi writes its vowels with them."""
+    kept = (one for one in word.replace("’", "'") if one == "'" or unicodedata.category(one)[0] in "LM")
+    return "".join(kept).strip("'")

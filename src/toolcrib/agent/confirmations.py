@@ -115,7 +115,7 @@ def asks_first(pending: PendingApproval, *, changed: bool = False) -> ToolResult
 def not_answered(tool: str) -> ToolResult:
     """The model says that the user agreed, and they have not yet."""
     return ToolResult.failure(
-        f"{tool} was not called: the user has not agreed yet, and you cannot do it for them. Ask, and end your turn."
+        f"{tool} was not called: the user has not agreed yet, and you cannot for them. Ask them."
     )
 
 

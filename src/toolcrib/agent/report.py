@@ -104,21 +104,16 @@ class HistoryCount:
 
 
 def definitions_tokens(definitions: Sequence[ToolDefinition]) -> int:
-    """The tokens of tool entries, as they stand in a request."""
-    return sum(
-        _definition_tokens(compact_json([one.name, one.description, one.parameters_json_schema])) for one in definitions
-    )
+    """The tokens of tool entries, as they stand in a request of OpenAI's chat form."""
+    return sum(text_tokens(compact_json(_entry(one))) for one in definitions)
 
 
-_ENTRY = '{"type":"function","function":{"name":,"description":,"parameters":}}'
+def _entry(tool: ToolDefinition) -> dict[str, Any]:
+    said = {"name": tool.name, "description": tool.description, "parameters": tool.parameters_json_schema}
+    return {"type": "function", "function": said}
 
 
-@lru_cache(maxsize=4_096)
-def _definition_tokens(said: str) -> int:
-    return count_tokens(_ENTRY) + count_tokens(said[1:-1])
-
-
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=2_048)
 def text_tokens(text: str) -> int:
     """The tokens of a text that comes again at each step."""
     return count_tokens(text)

@@ -1,0 +1,108 @@
+"""What of a conversation goes along with the next turn."""
+
+from typing import Any
+
+from hypothesis import given, strategies as st
+from pydantic_ai.messages import (
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    SystemPromptPart,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+
+from toolcrib.agent.history import from_stored, to_stored, unstored, user_texts, window
+
+
+def talk(*steps_of_turns: int) -> list[Any]:
+    """Turns with so many tool calls each, as they are stored."""
+    messages: list[Any] = []
+    for turn, steps in enumerate(steps_of_turns):
+        messages.append(ModelRequest(parts=[UserPromptPart(f"turn {turn}")]))
+        for step in range(steps):
+            call = f"{turn}-{step}"
+            messages.append(ModelResponse(parts=[ToolCallPart("get", {"n": step}, call)]))
+            messages.append(ModelRequest(parts=[ToolReturnPart("get", "ok", call)]))
+        messages.append(ModelResponse(parts=[TextPart(f"answer {turn}")]))
+    return to_stored(messages)
+
+
+def kinds(stored: list[Any]) -> list[str]:
+    return [part["part_kind"] for message in stored for part in message["parts"]]
+
+
+def test_instructions_are_not_stored() -> None:
+    (stored,) = to_stored([ModelRequest(parts=[UserPromptPart("Hi")], instructions="Be brief.")])
+    assert "instructions" not in stored
+    assert ModelMessagesTypeAdapter.validate_python([stored])
+
+
+def test_a_short_conversation_goes_along_whole() -> None:
+    stored = talk(2, 2, 2)
+    assert window(stored) == stored
+    assert window([]) == []
+
+
+def test_a_long_one_begins_with_a_whole_turn() -> None:
+    stored = talk(*[1] * 6)  # 4 messages a turn: 24
+    kept = window(stored)
+    assert kept == stored[16:]
+    assert kinds(kept)[0] == "user-prompt"
+
+
+def test_the_window_stays_until_it_has_to_leap() -> None:
+    begins = [window(talk(*[1] * turns))[0]["parts"][0]["content"] for turns in range(5, 13)]
+    assert begins == ["turn 0", "turn 4", "turn 4", "turn 4", "turn 4", "turn 8", "turn 8", "turn 8"]
+
+
+def test_a_turn_longer_than_the_window_keeps_its_request_and_its_end() -> None:
+    stored = talk(1, 15)
+    kept = window(stored)
+    assert len(kept) <= 11
+    assert kept[0]["parts"][0]["content"] == "turn 1"
+    assert kinds(kept)[1] == "tool-call"
+
+
+def test_what_the_system_said_stays() -> None:
+    first = to_stored([ModelRequest(parts=[SystemPromptPart("Be kind."), UserPromptPart("Hi")])])
+    stored = [*first, *to_stored([ModelResponse(parts=[TextPart("Hello")])]), *talk(*[1] * 6)]
+    kept = window(stored)
+    assert kinds(kept)[:2] == ["system-prompt", "user-prompt"]
+
+
+@given(st.lists(st.integers(0, 14), max_size=12), st.integers(2, 20), st.integers(1, 12))
+def test_a_result_never_stands_without_its_call(turns: list[int], most: int, keep: int) -> None:
+    stored = talk(*turns)
+    kept = window(stored, most=most, keep=keep)
+    calls = [part["tool_call_id"] for m in kept for part in m["parts"] if part["part_kind"] == "tool-call"]
+    results = [part["tool_call_id"] for m in kept for part in m["parts"] if part["part_kind"] == "tool-return"]
+    assert calls == results
+    assert not kept or kinds(kept)[0] == "user-prompt"
+    assert not stored or kept[-1] == stored[-1]
+    assert len(stored) > most or kept == stored
+
+
+def test_a_call_whose_run_was_stopped_gets_a_result_that_says_so() -> None:
+    messages = from_stored(talk(1)[:2])
+    (part,) = messages[-1].parts
+    assert isinstance(part, ToolReturnPart)
+    assert part.outcome != "success"
+
+
+def test_a_request_and_what_it_gained_are_one_again() -> None:
+    result = ToolReturnPart("get", "ok", "0-0")
+    request = ModelRequest(parts=[result])
+    first = to_stored([request])
+    request.parts = [result, UserPromptPart("and then")]
+    gained = unstored(request, [result])
+    assert gained is not None
+    stored = [*talk(1)[:2], *first, *to_stored([gained])]
+    assert [len(message.parts) for message in from_stored(stored)] == [1, 1, 2]
+    assert unstored(request, request.parts) is None
+
+
+def test_the_users_words_newest_first() -> None:
+    assert [text for _, text in user_texts(talk(0, 1))] == ["turn 1", "turn 0"]

@@ -207,7 +207,7 @@ patterns = st.lists(pieces, min_size=1, max_size=4).map("".join)
 
 
 @needs_ripgrep
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(tree=trees, pattern=patterns, ignore_case=st.booleans(), glob=st.sampled_from(["", "*.py", "**/a", "a/*"]))
 def test_ripgrep_changes_nothing_but_the_time(
     tree: dict[str, bytes], pattern: str, ignore_case: bool, glob: str

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from toolcrib.errors import ToolRefusedError
-from toolcrib.sources.modules.workdir.workdir import Place, missing
+from toolcrib.sources.modules.workdir.workdir import Place
 
 # Without waiting: a pipe in the place of a file would hold the call for ever.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -31,7 +31,7 @@ def read_whole(place: Place, label: str, most_bytes: int) -> WholeFile:
     try:
         opened = os.open(place.name, _READ, dir_fd=place.folder)
     except FileNotFoundError:
-        raise missing(label, place) from None
+        raise place.missing(label) from None
     try:
         status = os.fstat(opened)
         if stat.S_ISDIR(status.st_mode):

@@ -8,20 +8,19 @@ error. What this does not stop: a hard link or a mount inside the folder, made b
 
 import errno
 import os
-import unicodedata
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolcrib.errors import ModuleError, PathRefusedError, ToolRefusedError, did_you_mean
+from toolcrib.errors import ModuleError, PathRefusedError, ToolRefusedError
 from toolcrib.sources.modules.workdir.paths import below, is_protected, outside, parts_of, refuse_unportable, shown
+from toolcrib.sources.modules.workdir.refusals import missing, told
 
 PROTECTED = (".git", ".toolcrib")  # what is written there runs, or is believed, later
 
 _MOST_LINKS = 40  # on one walk, as in Linux
-_MOST_NAMES_COMPARED = 500
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -43,6 +42,10 @@ class Place:
             return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
         except FileNotFoundError:
             return None
+
+    def missing(self, label: str) -> ToolRefusedError:
+        """The error when nothing is there."""
+        return missing(label, self.folder, self.path.split("/")[:-1], self.name)
 
 
 class Workdir:
@@ -179,7 +182,7 @@ class _Walk:
             folder = os.open(name, _FOLDER, dir_fd=self._folders[-1])
         except FileNotFoundError:
             if not self._make_folders:
-                raise _missing(self._label, self._folders[-1], self._names, name) from None
+                raise missing(self._label, self._folders[-1], self._names, name) from None
             if is_protected([*self._names, name], self._protected):
                 raise PathRefusedError(
                     f"{self._label!r} would make a protected folder.", hint="Name it otherwise."
@@ -188,49 +191,3 @@ class _Walk:
             folder = os.open(name, _FOLDER, dir_fd=self._folders[-1])
         self._folders.append(folder)
         self._names.append(name)
-
-
-def missing(label: str, place: Place) -> ToolRefusedError:
-    """The error for a name that is not there."""
-    return _missing(label, place.folder, place.path.split("/")[:-1], place.name)
-
-
-def _missing(label: str, folder: int, names: Sequence[str], name: str) -> ToolRefusedError:
-    there = {unicodedata.normalize("NFC", one): one for one in _some_names(folder)}
-    near = there.get(unicodedata.normalize("NFC", name))
-    path = "/".join([*names, near]) if near else None
-    candidates = ["/".join([*names, one]) for one in there.values()]
-    guess = f"Did you mean {path!r}?" if path else did_you_mean("/".join([*names, name]), candidates)
-    return ToolRefusedError(f"There is no {label!r}.", hint=guess or "See what is there with fs_list or fs_glob.")
-
-
-def _some_names(folder: int) -> Iterator[str]:
-    with os.scandir(folder) as entries:
-        for _, entry in zip(range(_MOST_NAMES_COMPARED), entries, strict=False):
-            yield shown(entry.name)
-
-
-_SAID = {
-    errno.ENOENT: ("There is no {!r}.", "See what is there with fs_list or fs_glob."),
-    errno.EACCES: ("{!r} may not be opened: the system forbids it.", "Tell the user, or use another path."),
-    errno.EPERM: ("{!r} may not be changed: the system forbids it.", "Tell the user, or use another path."),
-    errno.ENOTDIR: ("{!r} goes through something that is not a folder.", "See what is there with fs_list."),
-    errno.EISDIR: ("{!r} is a folder.", "Name a file in it."),
-    errno.ELOOP: ("{!r} changed while it was opened.", "Try again."),
-    errno.ENOTEMPTY: ("{!r} is a folder with something in it.", "Set `recursive` to delete all of it."),
-    errno.ENAMETOOLONG: ("{!r} has a name that is too long.", "Use a shorter one."),
-    errno.ENOSPC: ("{!r} could not be written: the disk is full.", "Tell the user."),
-    errno.EROFS: ("{!r} could not be written: the disk is read-only.", "Tell the user."),
-    errno.EINVAL: ("{!r} cannot be put there.", "A folder cannot move into itself."),
-    errno.ENXIO: ("{!r} is not a file.", "Use a path of a file."),
-}
-
-
-@contextmanager
-def told(label: str) -> Generator[None]:
-    """Says what the system refused in words a model can act on."""
-    try:
-        yield
-    except OSError as error:
-        said, hint = _SAID.get(error.errno or 0, ("{!r}: " + (error.strerror or "failed") + ".", "Use another path."))
-        raise ToolRefusedError(said.format(label), hint=hint) from error

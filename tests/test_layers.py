@@ -19,7 +19,7 @@ MAY_USE: dict[str, set[str]] = {
     "catalog": {"tools", "sources.source"},
     "policy": {"tools", "sources.source"},
     "search": {"tools"},
-    "discovery": {"catalog", "policy", "search", "tools"},
+    "discovery": {"catalog", "policy", "search", "sources.source", "tools"},
     "memory": {"tools"},
     "stores": {"memory", "tools"},
     "agent": {"discovery", "memory", "stores", "search", "policy", "catalog", "tools"},

@@ -19,11 +19,16 @@ ToolcribError
 │   ├── UnknownSessionError
 │   ├── SessionBusyError    somebody else has the session open
 │   └── SessionLostError    the session is no longer ours to write
+├── SourceError             a source of tools cannot be used now: not reachable, ended in the middle, broken
+│   ├── SourceLoginError        it wants a login, or a key that is not set
+│   └── SourceConfigError       what describes it is wrong: a file of servers, an OpenAPI document, an agent card
 ├── WebError                an address could not be fetched: no answer, a broken one, too slow
 │   └── AddressRefusedError     it may not be asked at all: private, a script, a file
 ├── ModuleError             a module cannot be made: unknown name, wrong option, something it needs is not there
 ├── ToolRefusedError        a tool of a module will not, or cannot, do what was asked; the model reads it as a failed result
 │   └── PathRefusedError        a path that leads out of the work folder, or is no path
+├── AppError                an app's file is wrong; names file, line and column, all mistakes at once
+│   └── UnsetVariableError      what the file reads from the environment is not set, or a key is missing
 ├── MissingExtraError       an optional dependency is not installed
 └── EmbedderError           an embedder cannot answer
 
@@ -144,6 +149,18 @@ class SessionLostError(StoreError):
         self.session_id = session_id
 
 
+class SourceError(ToolcribError):
+    """A source of tools that cannot be used now."""
+
+
+class SourceLoginError(SourceError):
+    """A source that wants a login, or a key that is not set."""
+
+
+class SourceConfigError(SourceError):
+    """What describes a source is wrong; the message starts with the file it stands in."""
+
+
 class WebError(ToolcribError):
     """An address that could not be fetched."""
 
@@ -166,6 +183,14 @@ class ToolRefusedError(ToolcribError):
 
 class PathRefusedError(ToolRefusedError):
     """A path that leads out of the work folder, or is no path."""
+
+
+class AppError(ToolcribError):
+    """An app that cannot be run; the message has a line for each mistake, which starts with `file:line:column:`."""
+
+
+class UnsetVariableError(AppError):
+    """A variable or a key that an app needs and nobody has set."""
 
 
 class MissingExtraError(ToolcribError):

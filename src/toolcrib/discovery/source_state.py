@@ -1,24 +1,14 @@
 """Whether a source of tools can be reached. Who runs the sources says so; surfaces tell the model when it matters."""
 
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from typing import TypeAlias
 
 from toolcrib.discovery.render import label
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.policy import Decision
+from toolcrib.sources.source import SourceState
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
-
-
-class SourceState(StrEnum):
-    """How a source is; the words are shown to the model."""
-
-    READY = "ready"
-    STARTING = "still starting"
-    DOWN = "not reachable"
-    NEEDS_LOGIN = "needs a login"
-
 
 # By the name that its tools have as `source`. A function is asked anew each time.
 SourceStates: TypeAlias = Mapping[str, SourceState] | Callable[[], Mapping[str, SourceState]]

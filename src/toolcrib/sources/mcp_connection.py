@@ -1,0 +1,283 @@
+"""One MCP server and its connection: made when needed, watched, given up in time, and made again.
+
+Several calls may use it at once. It belongs to one event loop. Whatever happens outside ends in a `SourceError` that
+says what happened; `state` and `problem` tell the same to those who do not call.
+"""
+
+import asyncio
+import math
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import mcp_types
+from fastmcp.client import Client
+from fastmcp.client.messages import MessageHandler
+from fastmcp.client.progress import ProgressHandler
+from mcp import MCPError
+from mcp.client.subscriptions import listen
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from toolcrib.errors import SourceError, SourceLoginError
+from toolcrib.sources.breaker import Breaker, Clock
+from toolcrib.sources.mcp_failures import Lost, lost, needs_login, not_started, refused
+from toolcrib.sources.mcp_http import HttpTransport
+from toolcrib.sources.mcp_limits import McpLimits
+from toolcrib.sources.mcp_server import McpServer
+from toolcrib.sources.mcp_stdio import ProcessTransport
+from toolcrib.sources.source import SourceState
+
+if TYPE_CHECKING:
+    import httpx2
+
+Sleep: TypeAlias = Callable[[float], Awaitable[None]]
+
+_CLIENT = mcp_types.Implementation(name="toolcrib", version=version("toolcrib"))
+_CLOSE_SECONDS = 5.0
+
+
+class McpConnection:
+    """The connection to one MCP server."""
+
+    def __init__(
+        self,
+        server: McpServer,
+        *,
+        limits: McpLimits | None = None,
+        auth: "httpx2.Auth | None" = None,
+        clock: Clock = time.monotonic,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self.server = server
+        self.limits = limits or McpLimits()
+        self.news = asyncio.Event()  # its tools changed, or it ended: look again
+        self._auth = auth
+        self._clock = clock
+        self._sleep = sleep
+        self._pauses = Breaker(
+            failures_allowed=1,
+            first_pause=self.limits.first_pause_seconds,
+            longest_pause=self.limits.longest_pause_seconds,
+            clock=clock,
+        )
+        self._calls = Breaker(
+            failures_allowed=self.limits.failures_allowed,
+            first_pause=self.limits.rest_seconds,
+            longest_pause=8 * self.limits.rest_seconds,
+            clock=clock,
+        )
+        self._connecting = asyncio.Lock()
+        self._transport: ProcessTransport | HttpTransport | None = None
+        self._client: Client[Any] | None = None
+        self._connected_at = 0.0
+        self._listening: asyncio.Task[None] | None = None
+        self.state = SourceState.DISABLED if server.disabled else SourceState.STARTING
+        self.problem = f"{server.name} is switched off." if server.disabled else ""
+
+    @property
+    def pause(self) -> float:
+        """Seconds until it makes sense to try again."""
+        return self._pauses.pause()
+
+    @property
+    def log(self) -> str:
+        """The end of what a server on this machine wrote to stderr: for people, never for a model."""
+        return self._transport.log if isinstance(self._transport, ProcessTransport) else ""
+
+    # What it is asked for
+
+    async def tools(self) -> list[mcp_types.Tool]:
+        """The server's tools now. A list that comes in time is what makes a server ready."""
+        client = await self._connected()
+        try:
+            async with asyncio.timeout(self.limits.list_seconds):
+                tools = await client.list_tools()
+        except TimeoutError:
+            failure = SourceError(f"{self.server.name} did not list its tools in {self.limits.list_seconds:g} seconds.")
+        except ValidationError as error:
+            place = ".".join(map(str, error.errors()[0]["loc"]))
+            failure = SourceError(f"{self.server.name} lists tools that do not follow MCP, at {place}.")
+        except Exception as error:  # foreign code: the server, through several libraries
+            failure = not_started(self.server, error, self._status, self.limits.list_seconds)
+        else:
+            self.state, self.problem = SourceState.READY, ""
+            return tools
+        await self._give_up(failure)
+        raise failure
+
+    async def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        repeatable: bool = False,
+        progress: ProgressHandler | None = None,
+    ) -> mcp_types.CallToolResult:
+        """What the server's tool gives, untouched. Only a call that may be repeated is, and only once."""
+        if not self._calls.may_try():
+            raise SourceError(
+                f"{self.server.name} is left alone: it did not answer {self.limits.failures_allowed} calls in a row.",
+                hint=f"Try again in {math.ceil(self._calls.pause())} seconds, or use another tool.",
+            )
+        outcome = await self._call_once(name, arguments, progress)
+        if isinstance(outcome, Lost) and (repeatable or outcome.never_ran):
+            await self._sleep(self.limits.first_pause_seconds)
+            outcome = await self._call_once(name, arguments, progress)
+        if isinstance(outcome, Lost):
+            unknown = "" if outcome.never_ran or outcome.still_connected else " Whether it did its work is not known."
+            raise SourceError(f"{self.server.name} gave no result: {outcome.reason}.{unknown}")
+        return outcome
+
+    async def close(self) -> None:
+        """End the connection, and the program if it is one."""
+        async with self._connecting:
+            await self._drop()
+
+    # How it is kept
+
+    async def _call_once(
+        self, name: str, arguments: Mapping[str, Any], progress: ProgressHandler | None
+    ) -> mcp_types.CallToolResult | Lost:
+        seconds = self.server.call_seconds or self.limits.call_seconds
+        client = await self._connected()
+        try:
+            async with asyncio.timeout(seconds):
+                result = await client.call_tool_mcp(name, dict(arguments), progress_handler=progress or _unheard)
+        except TimeoutError:
+            self._calls.failed()
+            if self._calls.pause() > 0:  # it hangs, so it is started anew
+                await self._give_up(SourceError(f"{self.server.name} does not answer."))
+            raise SourceError(
+                f"{self.server.name} did not answer within {seconds:g} seconds; the call was cancelled.",
+                hint="Whether it did its work is not known. Look before you try again.",
+            ) from None
+        except ValidationError:
+            self._calls.succeeded()
+            return Lost("its answer does not follow MCP", still_connected=True)
+        except Exception as error:  # foreign code, as above
+            return await self._lost(client, error)
+        self._calls.succeeded()
+        return result
+
+    async def _lost(self, client: "Client[Any]", error: Exception) -> Lost:
+        status, cut = self._status, self._take_cut()
+        if status in (401, 403):
+            failure = needs_login(self.server)
+            await self._give_up(failure)
+            raise failure from None
+        outcome = lost(error, status, cut=cut)
+        if outcome is None:
+            self._calls.succeeded()
+            assert isinstance(error, MCPError)
+            raise refused(self.server, error) from None
+        self._calls.failed()
+        if not outcome.still_connected and self._client is client:
+            await self._give_up(SourceError(f"{self.server.name} ended, or its connection broke."))
+        return outcome
+
+    async def _connected(self) -> "Client[Any]":
+        if self.server.disabled:
+            raise SourceError(self.problem, hint="Enable it in its configuration.")
+        async with self._connecting:
+            if self._client is not None and self.state is not SourceState.DOWN:
+                return self._client
+            await self._drop()
+            if 0 < self._pauses.pause() <= self.limits.patience_seconds:
+                await self._sleep(self._pauses.pause())
+            if not self._pauses.may_try():
+                raise SourceError(self.problem, hint=f"It is tried again in {math.ceil(self.pause)} seconds.")
+            try:
+                return await self._connect()
+            except SourceError as failure:
+                self._pauses.failed()
+                self._say(failure)
+                raise
+
+    async def _connect(self) -> "Client[Any]":
+        if self.server.missing:
+            raise needs_login(self.server)
+        self.state = SourceState.STARTING
+        transport = self._transport = self._made_transport()
+        client: Client[Any] = Client(transport, message_handler=_News(self.news), client_info=_CLIENT)
+        try:
+            async with asyncio.timeout(self.limits.connect_seconds):
+                await client.__aenter__()
+        except Exception as error:  # foreign code, as above
+            raise not_started(self.server, error, self._status, self.limits.connect_seconds) from error
+        self._client, self._connected_at = client, self._clock()
+        capabilities = client.server_capabilities
+        tells = capabilities is not None and capabilities.tools is not None and capabilities.tools.list_changed
+        if tells and client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            self._listening = asyncio.create_task(self._listen(client))
+        return client
+
+    def _made_transport(self) -> ProcessTransport | HttpTransport:
+        if self.server.transport == "stdio":
+            return ProcessTransport(self.server, most_message_bytes=self.limits.message_bytes, ended=self._ended)
+        return HttpTransport(self.server, most_message_bytes=self.limits.message_bytes, auth=self._auth)
+
+    async def _listen(self, client: "Client[Any]") -> None:
+        """In the newer protocol, news of tools come only to those who listen."""
+        with suppress(Exception):  # foreign code, as above; without news there is still the look from time to time
+            async with listen(client.session, tools_list_changed=True) as changes:
+                async for _ in changes:
+                    self.news.set()
+
+    def _ended(self, transport: ProcessTransport) -> None:
+        """The program closed its output. Nobody may be calling just now, so it is noted here."""
+        if self._client is not None and transport is self._transport:
+            self._note_end(SourceError(f"{self.server.name} ended."))
+
+    def _note_end(self, failure: SourceError) -> None:
+        if self.state is SourceState.DOWN:
+            return
+        if self._clock() - self._connected_at >= self.limits.longest_pause_seconds:
+            self._pauses.succeeded()  # it was well for long: this is a new failure, not one more
+        self._pauses.failed()
+        self._say(failure)
+        self.news.set()
+
+    async def _give_up(self, failure: SourceError) -> None:
+        async with self._connecting:
+            self._note_end(failure)
+            await self._drop()
+
+    def _say(self, failure: SourceError) -> None:
+        login = isinstance(failure, SourceLoginError)
+        self.state = SourceState.NEEDS_LOGIN if login else SourceState.DOWN
+        self.problem = str(failure)
+
+    async def _drop(self) -> None:
+        client, self._client = self._client, None
+        if self._listening is not None:
+            self._listening.cancel()
+            self._listening = None
+        if client is not None:
+            with suppress(Exception):  # foreign code, as above; it is on its way out
+                async with asyncio.timeout(_CLOSE_SECONDS):
+                    await client.close()
+
+    @property
+    def _status(self) -> int | None:
+        return self._transport.watched.refusal if isinstance(self._transport, HttpTransport) else None
+
+    def _take_cut(self) -> bool:
+        if not isinstance(self._transport, HttpTransport):
+            return False
+        cut, self._transport.watched.cut = self._transport.watched.cut, False
+        return cut
+
+
+class _News(MessageHandler):
+    def __init__(self, news: asyncio.Event) -> None:
+        self._news = news
+
+    async def on_tool_list_changed(self, message: mcp_types.ToolListChangedNotification) -> None:
+        self._news.set()
+
+
+async def _unheard(progress: float, total: float | None, message: str | None) -> None:
+    """Takes progress that nobody asked about; the library's own default writes it to the log."""

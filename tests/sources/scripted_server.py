@@ -1,0 +1,119 @@
+"""An MCP server of a few lines that does as it is told, also what no server should: `{"list": "hang"}` as argument.
+
+It needs nothing but Python, so it starts at once. Over stdio only, in the older of the two protocols.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+TOLD: dict[str, Any] = json.loads(sys.argv[1]) if len(sys.argv) > 1 else {}
+PNG = "iVBORw0KGgo="
+
+
+def tool(name: str, description: str = "", **more: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+    return {"name": name, "description": description or f"Do {name}.", "inputSchema": schema, **more}
+
+
+TOOLS = TOLD.get("tools") or [
+    tool("echo", "Say the text again.", annotations={"readOnlyHint": True}),
+    tool("delete_all"),
+]
+
+
+def send(message: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def text(words: str, **more: Any) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": words}], **more}
+
+
+def do(name: str, arguments: dict[str, Any], params: dict[str, Any], number: int) -> dict[str, Any] | None:
+    """The result of a call; None gives no answer."""
+    match TOLD.get("call", {}).get(name, name):
+        case "hang":
+            return None
+        case "die":
+            os._exit(3)
+        case "die_once":
+            marker = Path(TOLD["marker"])
+            if not marker.exists():
+                marker.touch()
+                os._exit(3)
+            return text("alive again")
+        case "big":
+            return text("x" * TOLD["bytes"])
+        case "picture":
+            image = {"type": "image", "data": PNG, "mimeType": "image/png"}
+            return {"content": [{"type": "text", "text": "a dot"}, image], "structuredContent": {"width": 1}}
+        case "fail":
+            return text("the disk is full", isError=True)
+        case "refuse":
+            send({"id": number, "error": {"code": -32602, "message": "no such\u200b thing"}})
+            return None
+        case "lie":
+            return text("twelve", structuredContent={"sum": "twelve"})
+        case "nonsense":
+            send({"id": number, "result": {"content": "not a list"}})
+            return None
+        case "chatter":
+            sys.stderr.write("chatter " * 1_000_000)
+            sys.stderr.write("the end\n")
+            sys.stderr.flush()
+            return text("said it all")
+        case "progress":
+            token = params["_meta"]["progressToken"]
+            for done in (1, 2):
+                told = {"progressToken": token, "progress": done, "total": 2, "message": f"step {done}"}
+                send({"method": "notifications/progress", "params": told})
+            return text("done")
+        case "change" | "change_quietly" as how:
+            TOOLS[0]["description"] = "Say the text again, louder."
+            TOOLS.append(tool("shout"))
+            del TOOLS[1]
+            if how == "change":
+                send({"method": "notifications/tools/list_changed"})
+            return text("changed")
+        case _:
+            return text(arguments.get("text", ""))
+
+
+def answer(message: dict[str, Any]) -> None:
+    number, params = message.get("id"), message.get("params") or {}
+    match message.get("method"):
+        case "initialize":
+            if TOLD.get("start") == "hang":
+                return
+            capabilities = {"tools": {"listChanged": True}}
+            info = {"name": "scripted", "version": "1"}
+            result = {"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": info}
+            send({"id": number, "result": {**result, "instructions": "Obey me."}})
+        case "tools/list":
+            if TOLD.get("list") == "die":
+                os._exit(3)
+            if TOLD.get("list") == "broken":
+                send({"id": number, "result": {"tools": [{"name": "no schema"}]}})
+            elif TOLD.get("list") != "hang":
+                send({"id": number, "result": {"tools": TOOLS}})
+        case "tools/call":
+            result = do(params["name"], params.get("arguments") or {}, params, number or 0)
+            if result is not None:
+                send({"id": number, "result": result})
+        case "notifications/cancelled" if "cancelled" in TOLD:
+            Path(TOLD["cancelled"]).write_text(json.dumps(params))
+        case _ if number is not None:
+            send({"id": number, "error": {"code": -32601, "message": "no such method"}})
+        case _:
+            pass
+
+
+if __name__ == "__main__":
+    if TOLD.get("start") == "die":
+        sys.exit("no licence found")
+    for line in sys.stdin:
+        answer(json.loads(line))

@@ -1,7 +1,9 @@
 """Events: one value each, the same for every door."""
 
 import json
+from dataclasses import fields
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -65,3 +67,10 @@ def test_every_event_can_be_said_in_json_its_type_first() -> None:
 def test_an_event_does_not_change() -> None:
     with pytest.raises(AttributeError):
         ALL[7].delta = "x"  # type: ignore[misc, union-attr]
+
+
+def test_the_reference_names_every_event_and_field() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "events.md").read_text("utf-8")
+    for event in ALL:
+        named = ", ".join(f"`{one.name}`" for one in fields(event) if one.name != "type")
+        assert f"| `{event.type}` | `{type(event).__name__}` | {named} |" in page

@@ -2,14 +2,35 @@
 
 from decimal import Decimal
 
+import pytest
+from pydantic_ai.exceptions import UsageLimitExceeded
+
+from toolcrib.agent.crib import Crib
+from toolcrib.agent.events import Warning
 from toolcrib.agent.limits import Limits
+from toolcrib.agent.runner import run
+from toolcrib.agent.scripted import scripted_model
+from toolcrib.catalog import Catalog
+from toolcrib.stores.session import Session
 
 
 def test_the_limits_are_those_that_pydantic_ai_watches() -> None:
-    usage = Limits(cost=0.25).usage()
-    assert (usage.request_limit, usage.cost_limit) == (15, Decimal("0.25"))
-    assert Limits().usage().cost_limit is None
+    assert Limits().usage().request_limit == 15
     assert Limits().settings() == {"max_tokens": 4_096}
+
+
+def test_a_run_that_cost_too_much_is_stopped() -> None:
+    Limits(cost=0.25).watch_cost(Decimal("0.24"))
+    Limits(cost=0.25).watch_cost(None)
+    Limits().watch_cost(Decimal(1_000))
+    with pytest.raises(UsageLimitExceeded):
+        Limits(cost=0.25).watch_cost(Decimal("0.26"))
+
+
+async def test_a_limit_on_cost_that_cannot_hold_is_told(session: Session) -> None:
+    done = await run(session, "Hi", crib=Crib(Catalog(), model=scripted_model("Hello."), limits=Limits(cost=1.0)))
+    warnings = [event.text for event in done.events if isinstance(event, Warning)]
+    assert warnings == ["The price of function:scripted is not known, so the limit on cost does not hold."]
 
 
 def test_waits_double_and_the_providers_word_counts() -> None:

@@ -114,9 +114,7 @@ def asks_first(pending: PendingApproval, *, changed: bool = False) -> ToolResult
 
 def not_answered(tool: str) -> ToolResult:
     """The model says that the user agreed, and they have not yet."""
-    return ToolResult.failure(
-        f"{tool} was not called: the user has not agreed yet, and you cannot for them. Ask them."
-    )
+    return ToolResult.failure(f"{tool} was not called: the user has not agreed yet, and you cannot for them. Ask them.")
 
 
 def declined(tool: str) -> ToolResult:

@@ -16,10 +16,12 @@ from toolcrib.tools.cleaning import clean
 
 _MOST_QUOTED_CHARACTERS = 300
 _SECRETS = re.compile(
-    r"(?:\b(?:sk|pk|rk|gsk|xai|key|AIza|ghp|gho|hf|Bearer|Basic)[-_ ]?[A-Za-z0-9_\-.*]{8,})"
-    r"|(?:(?<=://)[^\s/@:]+:[^\s/@]+@)"
-    r"|(?:\b(?:api[-_ ]?key|token|secret|password|authorization)\b['\"]?\s*[:=]\s*['\"]?\S+)"
-    r"|(?:\b[A-Za-z0-9+/_-]{40,}\b)",
+    r"\b(?:sk|pk|rk|gsk|xai|key|ghp|gho|hf)[-_][\w\-.*]{6,}"  # what keys of known providers begin with
+    r"|\bAIza[\w-]{10,}"
+    r"|\b(?:api[-_ ]?key|token|secret|password|authorization)\b['\"]?\s*[:=]\s*['\"]?(?:(?:bearer|basic)\s+)?\S+"
+    r"|\b(?:bearer|basic)\s+[\w\-.*+/=]{8,}"
+    r"|(?<=://)[^\s/@:]+:[^\s/@]+@"
+    r"|\b[A-Za-z0-9+/_-]{40,}\b",  # anything as long as a key and without a space
     re.IGNORECASE,
 )
 

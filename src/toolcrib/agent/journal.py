@@ -1,9 +1,9 @@
 """What a run leaves in its session, step by step: each half of a step at once, so that a kill loses at most one.
 
-First what the model said, before any of its calls is made; then what came back, before the model is asked again.
+First what the model said, before any of its calls is made; then what came back, while the model is asked again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse
@@ -40,8 +40,10 @@ class Journal:
         """Whether this very message is kept."""
         return any(message is held for held in self._kept)
 
-    async def keep(self, messages: Sequence[ModelMessage], usage: Mapping[str, int | float] | None = None) -> None:
-        """Keep what is new in these messages, and everything else that changed."""
+    def keep(
+        self, messages: Sequence[ModelMessage], usage: Mapping[str, int | float] | None = None
+    ) -> Coroutine[Any, Any, None]:
+        """Keep what is new in these messages, and everything else that changed, as it is now; to be awaited."""
         fresh: list[ModelMessage] = []
         for message in messages:
             if isinstance(message, ModelRequest):
@@ -53,7 +55,7 @@ class Journal:
                 self._kept.append(message)
         snapshot = self._toolbox.snapshot()
         log, self._log = self._log, []
-        await self._session.append(
+        return self._session.append(
             to_stored(fresh),
             memory=None if self.memory is self._session.memory else self.memory,
             toolbox=None if snapshot == self._session.toolbox else snapshot,

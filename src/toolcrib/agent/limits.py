@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
+from pydantic_ai.exceptions import UsageLimitExceeded
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import UsageLimits
 
@@ -21,9 +22,14 @@ class Limits:
     keep_messages: int = 10
 
     def usage(self) -> UsageLimits:
-        """The limits as Pydantic AI watches them."""
-        cost = None if self.cost is None else Decimal(str(self.cost))
-        return UsageLimits(request_limit=self.steps, cost_limit=cost)
+        """The limits that Pydantic AI watches."""
+        return UsageLimits(request_limit=self.steps)
+
+    def watch_cost(self, cost: Decimal | None) -> None:
+        """Stop a run that has cost too much; one whose price is not known goes on."""
+        # Not with Pydantic AI's own limit: that warns at every request of a model whose price is not known.
+        if self.cost is not None and cost is not None and cost >= Decimal(str(self.cost)):
+            raise UsageLimitExceeded(f"The run has cost {cost}, over the cost limit of {self.cost}")
 
     def settings(self) -> ModelSettings:
         """What a provider is asked to keep to."""

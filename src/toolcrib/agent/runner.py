@@ -134,6 +134,8 @@ async def _answered(turn: Turn, crib: Crib, opening: Opening) -> None:
                 turn.tell(Failed(message=said, hint="Try again, or raise `seconds`."))
             else:
                 turn.tell(_failed(error, turn.model))
+        if crib.limits.cost is not None and turn.usage.requests and turn.usage.cost is None:
+            turn.tell(Warning(text=f"The price of {turn.model} is not known, so the limit on cost does not hold."))
         if turn.seen.silent_failure:
             turn.tell(Warning(text=turn.seen.silent_failure))
         turn.report.all_tools = await all_tools

@@ -3,6 +3,7 @@
 Here is what goes in (history, memory, tools), what is kept at each half step, and which events are told on the way.
 """
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -63,6 +64,7 @@ class Turn:
         self.report = Report(model=self.model)
         self._sent = HistoryCount()
         self._calls: dict[str, Call] = {}
+        self._writing: asyncio.Task[None] | None = None  # goes on while the model is asked
         self._answers = 0  # whole ones of the model
         self.seen = Observation(crib)
         self.toolbox = crib.toolbox(session.toolbox, watch=self._watch)
@@ -156,7 +158,8 @@ class Turn:
         try:
             async for node in run:
                 if Agent.is_model_request_node(node):
-                    await self._keep_results(node.request)
+                    self._keep_results(node.request)
+                    self._crib.limits.watch_cost(self.usage.cost)
                     self._count([*run.all_messages(), node.request])
                     if streamed:
                         async with node.stream(run.ctx) as stream:
@@ -176,18 +179,26 @@ class Turn:
         assert run.result is not None
         return run.result.output
 
-    async def _keep_results(self, request: ModelRequest) -> None:
-        """What came back is kept before the model is asked again; the user's words only together with an answer."""
+    def _keep_results(self, request: ModelRequest) -> None:
+        """What came back is kept while the model is asked again; the user's words only together with an answer."""
         if not any(part.part_kind == "user-prompt" for part in request.parts):
-            await self.journal.keep([request])
+            self._writing = asyncio.create_task(self.journal.keep([request]))
+
+    async def _written(self) -> None:
+        """What was being written is written, or the failure to is raised here."""
+        writing, self._writing = self._writing, None
+        if writing is not None:
+            await writing
 
     async def _keep_answer(self, run: AgentRun[Any, str]) -> None:
+        await self._written()
         said = run.all_messages()[-2:]
         if said and isinstance(said[-1], ModelResponse) and not self.journal.has(said[-1]):
             await self.journal.keep(said, usage_of(said[-1]))
             self._answers += 1
 
     async def _keep_interrupted(self, run: AgentRun[Any, str]) -> None:
+        await self._written()
         said = run.all_messages()
         last = max((at for at, message in enumerate(said) if isinstance(message, ModelResponse)), default=-1)
         # Without an answer of this turn there is nothing to keep: the user will say it again.

@@ -1,0 +1,47 @@
+import asyncio
+
+from toolcrib import Catalog, Crib, run
+from toolcrib.agent.runner import collected, confirm
+from toolcrib.agent.scripted import scripted_model
+from toolcrib.stores.sqlite import SqliteStore
+
+catalog = Catalog()
+deleted: list[str] = []
+
+
+@catalog.tool(risk="destructive")
+def delete_page(slug: str) -> str:
+    """Delete a page for good."""
+    deleted.append(slug)
+    return f"{slug} is deleted"
+
+
+async def main() -> None:
+    model = scripted_model(
+        ("delete_page", {"slug": "old"}),
+        "Shall I delete the page old?",
+        ("delete_page", {"slug": "old", "confirmed": True}),  # in a later turn, after the user's yes
+        "It is gone.",
+        ("delete_page", {"slug": "home"}),
+        "Shall I delete home too?",
+        "Home is gone as well.",
+    )
+    crib = Crib(catalog, model=model, pinned=["delete_page"])
+    async with SqliteStore(None) as store, store.open("tuesday") as session:
+        done = await run(session, "Delete the old page", crib=crib)
+        assert [(question.tool, dict(question.arguments)) for question in done.confirmations] == [
+            ("delete_page", {"slug": "old"})
+        ]
+        assert deleted == []
+
+        await run(session, "Yes, please", crib=crib)  # in words
+        assert deleted == ["old"]
+
+        done = await run(session, "And the page home", crib=crib)
+        (question,) = done.confirmations
+        done = await collected(confirm(session, question.id, True, crib=crib))  # or by a button
+        assert deleted == ["old", "home"]
+        assert done.answer == "Home is gone as well."
+
+
+asyncio.run(main())

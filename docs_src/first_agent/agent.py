@@ -1,0 +1,22 @@
+import asyncio
+
+from toolcrib import Catalog, Crib, run
+from toolcrib.stores.sqlite import SqliteStore
+
+catalog = Catalog()
+
+
+@catalog.tool(category="weather", phrases=["will it rain", "temperature outside"])
+def get_forecast(city: str, days: int = 3) -> str:
+    """Get the weather forecast for a city."""
+    return f"Sunny in {city} for {days} days."
+
+
+async def main() -> None:
+    crib = Crib(catalog, model="offline")  # or "openai:gpt-5.4", "anthropic:claude-sonnet-5-5", "ollama:qwen3", ...
+    async with SqliteStore(None) as store, store.open("tuesday") as session:  # or in a file: SqliteStore("talks.db")
+        done = await run(session, "What is the weather forecast for Paris?", crib=crib)
+        assert "Sunny in Paris" in done.answer
+
+
+asyncio.run(main())

@@ -1,0 +1,22 @@
+import asyncio
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from toolcrib import ToolIndex
+from toolcrib.sources.modules.registry import module
+
+
+async def main(workdir: Path) -> None:
+    tools = {tool.name: tool for tool in module("memory", workdir=workdir, scope="anna", index=ToolIndex)}
+    await tools["memory_remember"].call({"text": "The user prefers tea over coffee"})
+    await tools["memory_remember"].call({"text": "The dog is called Bruno"})
+
+    found = await tools["memory_recall"].call({"query": "what does she like to drink"})
+    assert found.value["notes"][0]["text"] == "The user prefers tea over coffee"
+
+    nothing = await tools["memory_recall"].call({"query": "quantum chromodynamics"})
+    assert nothing.value["notes"] == []
+
+
+with TemporaryDirectory() as folder:
+    asyncio.run(main(Path(folder)))

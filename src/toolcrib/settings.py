@@ -11,7 +11,7 @@
 | `TOOLCRIB_EMBEDDER_MODEL` | its model                                          | `text-embedding-3-small`       |
 
 `OPENAI_API_KEY` is used only while `TOOLCRIB_EMBEDDER_URL` is not set: a key never goes to a host it was not made for.
-With `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` set, a small model of that provider talks, unless `TOOLCRIB_MODEL` says another.
+With `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` set, a model of that provider talks, unless `TOOLCRIB_MODEL` says another.
 An empty variable counts as not set.
 """
 
@@ -58,6 +58,11 @@ class Settings:
     def sessions(self) -> str:
         """Where sessions are kept."""
         return self.store or str(_user_data() / "sessions.db")
+
+    @property
+    def chat_history(self) -> Path:
+        """What was typed in chats, to come back to."""
+        return _user_data() / "chat_history"
 
 
 def _model_by_key(said: Mapping[str, str]) -> str:

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from cyclopts import App, CycloptsError, Parameter
 
 from toolcrib.cli.bench import bench
+from toolcrib.cli.chat import chat
 from toolcrib.cli.check import check
 from toolcrib.cli.explain import explain
 from toolcrib.cli.output import complain, speak_any_script
@@ -38,6 +39,7 @@ app = App(
     default_parameter=Parameter(negative=()),
     suppress_keyboard_interrupt=False,  # `main` answers it
 )
+app.command(chat)
 app.command(search)
 app.command(explain)
 app.command(tools)

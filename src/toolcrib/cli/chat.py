@@ -1,0 +1,121 @@
+"""`toolcrib chat`: talk with an agent that has your tools."""
+
+import asyncio
+import logging
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+from cyclopts import Parameter
+
+from toolcrib.cli.load import load_catalog
+from toolcrib.cli.options import From, Json
+from toolcrib.cli.output import note
+from toolcrib.cli.sessions import StorePlace
+from toolcrib.errors import LoadError, MissingExtraError
+from toolcrib.settings import OFFLINE, Settings
+
+if TYPE_CHECKING:
+    from toolcrib.agent.crib import Crib
+    from toolcrib.discovery.toolbox import Surface
+
+OK, WAITS, NO_ANSWER, STOPPED = 0, 2, 4, 130
+
+SurfaceName: TypeAlias = Literal["search", "browse", "domains"]
+Flag: TypeAlias = Annotated[bool, Parameter(negative=(), show_default=False)]
+
+
+def chat(
+    *,
+    source: From = None,
+    model: str | None = None,
+    session: str | None = None,
+    surface: SurfaceName = "search",
+    message: Annotated[str | None, Parameter(name=["--message", "-m"])] = None,
+    store: StorePlace = None,
+    json: Json = False,
+    verbose: Flag = False,
+) -> int:
+    """Talk with an agent that finds and uses these tools; /help tells what the chat itself can do.
+
+    Answers are on stdout, all else on stderr. Without a terminal, each line of stdin is what the user says; where
+    a tool needs a yes, the next line is the answer. Ctrl-C stops the agent, not the program.
+
+    Exit codes: 0 answered, 2 something waits for your yes, 4 no answer.
+
+    Example: `toolcrib chat --from examples/office --message "book a room for Friday"`
+
+    Args:
+        model: Such as `openai:gpt-5.4`, `anthropic:claude-sonnet-5-5`, `ollama:qwen3`, or `offline`, which is no
+            language model and needs no key. Else TOOLCRIB_MODEL, else by the key that is set, else `offline`.
+        session: Its name, to go on with it later; a new one is made when there is none.
+        surface: How the model finds tools.
+        message: Say this, show the answer, and leave.
+        json: Write events as JSON, one a line; only with --message, or when stdin is no terminal.
+        verbose: Show the logs, with the tracebacks of tools that fail.
+    """
+    if json and message is None and sys.stdin.isatty():
+        raise LoadError("A chat at a terminal is no JSON.", hint="Give --message, or lines on stdin.")
+    settings = Settings.from_environment()
+    crib = _crib(source, model or settings.model, surface)
+    if not verbose:
+        logging.getLogger("toolcrib").addHandler(logging.NullHandler())  # the cards tell what failed
+    return asyncio.run(_chat(crib, settings, session, message, store, as_json=json))
+
+
+def _crib(source: str | None, model: str, surface: SurfaceName) -> "Crib":
+    os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # it would stand between question and answer
+    try:
+        from toolcrib.agent.crib import Crib  # late: Pydantic AI takes a second or two
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("A chat", "agent") from error
+    crib = Crib(load_catalog(source), model=model, surface=_surface(surface))
+    _ = crib.thinker  # a model that cannot be used is said before anything else
+    return crib
+
+
+def _surface(name: SurfaceName) -> "Surface":
+    from toolcrib.discovery.browse_surface import browse_surface
+    from toolcrib.discovery.domain_surface import domain_surface
+    from toolcrib.discovery.search_surface import search_surface
+
+    return {"search": search_surface, "browse": browse_surface, "domains": domain_surface}[name]
+
+
+async def _chat(
+    crib: "Crib", settings: Settings, name: str | None, message: str | None, place: str | None, *, as_json: bool
+) -> int:
+    from toolcrib.cli.chat_commands import NAMES
+    from toolcrib.cli.chat_input import lines_here
+    from toolcrib.cli.chat_turns import Turns
+    from toolcrib.cli.chat_view import ChatView, EventLines
+    from toolcrib.stores.store import open_store
+
+    lines = lines_here(settings.chat_history, NAMES)
+    audience = EventLines() if as_json else ChatView()
+    async with open_store(place or settings.sessions) as store:
+        async with crib.thinker, store.open(name) as session:
+            # One message gets one answer: what needs a yes is asked only where a person can be.
+            turns = Turns(crib, store, session, audience, lines if message is None or lines.typed else None)
+            if message is not None:
+                await turns.turn(message)
+            else:
+                if lines.typed:
+                    _greet(crib, session.id)
+                await turns.talk()
+            said_anything, waiting, identity = bool(session.history), turns.waiting, session.id
+        if not said_anything and name is None:
+            await store.delete(identity)  # nobody would look for it
+    if said_anything and (waiting or (lines.typed and message is None)):
+        note(f"go on with: toolcrib chat --session {identity}")
+    if message is not None and turns.stopped:
+        return STOPPED
+    return NO_ANSWER if turns.failed else WAITS if waiting else OK
+
+
+def _greet(crib: "Crib", identity: str) -> None:
+    from toolcrib.agent.models import name_of
+
+    model = name_of(crib.thinker)
+    brain = "offline: rules, no language model" if model == OFFLINE else model
+    note(f"{len(crib.catalog)} tools, {brain}, session {identity}; /help for more, Ctrl-D to leave")

@@ -1,0 +1,160 @@
+"""All arguments of one call: from the words, from what is known, and by looking things up; the rest is missing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+from toolcrib.agent.offline.conversation import Call
+from toolcrib.agent.offline.filling import plain_value
+from toolcrib.agent.offline.finding import Finder, Plan, Wish
+from toolcrib.agent.offline.known_tools import Deed, KnownTool, Parameter
+from toolcrib.agent.offline.references import (
+    Known,
+    chosen,
+    distinguishing,
+    examples_of,
+    known_value,
+    lookups_for,
+    raw_value,
+)
+from toolcrib.agent.offline.request_text import RequestText
+from toolcrib.agent.offline.spoken import Words
+from toolcrib.agent.offline.text_values import names_something
+from toolcrib.agent.offline.things import things_in
+
+_MOST_LEVELS = 2  # of looking up what a look-up needs
+_MOST_LOOKUPS = 2  # tools tried for one thing
+
+
+@dataclass
+class Asking:
+    """What an errand's arguments can be taken from, besides its words."""
+
+    finder: Finder
+    known: Known
+    today: date
+    answer: RequestText | None = None  # the user's answer to a question, and which argument it was about
+    asked_for: str = ""
+    before: dict[str, Any] = field(default_factory=dict[str, Any])  # arguments known when it was asked
+    names: dict[str, str] = field(default_factory=dict[str, str])  # of things looked up, by id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """The values found, what is missing, and what the first missing one could be."""
+
+    values: dict[str, Any]
+    missing: Sequence[Parameter] = ()
+    options: Sequence[str] = ()
+
+
+def arguments_for(
+    tool: KnownTool,
+    said: RequestText,
+    asking: Asking,
+    levels: int = _MOST_LEVELS,
+    shared: Mapping[str, Any] | None = None,
+) -> Plan[Arguments]:
+    """The arguments of a call of this tool for an errand; `shared` are those of the call it is a look-up for."""
+    given = Words(said, tool, asking.today)
+    values: dict[str, Any] = {}
+    missing: list[Parameter] = []
+    options: list[str] = []
+    ordered = sorted(tool.parameters, key=lambda one: (not one.required, not one.is_reference))
+    top = levels == _MOST_LEVELS
+    known = asking.before if top else shared or {}
+    for parameter in ordered:
+        if parameter.name in known and (top or parameter.required):
+            values[parameter.name] = known[parameter.name]
+            continue
+        if not top and not parameter.required:
+            continue  # the words are about the errand, not about looking up what it needs
+        words = given
+        if asking.answer is not None and parameter.name == asking.asked_for and top:
+            words = Words(asking.answer, tool, asking.today, whole=True)
+        if parameter.is_reference:
+            value = yield from _reference(parameter, words, asking, levels, options, values)
+        else:
+            value = plain_value(parameter, words)
+            if value is None and parameter.required and names_something(parameter) and said.has_pronoun:
+                value = _name_of_it(tool, asking.known)
+        if value is not None:
+            values[parameter.name] = _typed(value, parameter)
+        elif parameter.required:
+            missing.append(parameter)
+    in_order = {one.name: values[one.name] for one in tool.parameters if one.name in values}
+    return Arguments(values=in_order, missing=missing, options=options)
+
+
+def _reference(
+    parameter: Parameter, given: Words, asking: Asking, levels: int, options: list[str], found: Mapping[str, Any]
+) -> Plan[Any]:
+    if not parameter.required:
+        return _optional(parameter, given, asking.known)
+    value = known_value(parameter, given, asking.known)
+    if value is not None:
+        return value
+    if levels:
+        value = yield from _looked_up(parameter, given, asking, levels, options, found)
+    if value is None and not options:
+        last = [one for one in given.tool.required if one.is_reference][-1] is parameter
+        value = raw_value(parameter, given) if levels == _MOST_LEVELS and (last or given.whole) else None
+        options[:] = [] if value is not None else examples_of(parameter)
+    return value
+
+
+def _optional(parameter: Parameter, given: Words, known: Known) -> Any:
+    """Left out, unless the user speaks of "it" and it is such a thing."""
+    if not given.said.has_pronoun or given.tool.looks:
+        return None
+    taken = any(one.required and one.is_reference for one in given.tool.parameters)
+    fitting = [thing for thing in (*known.here, *known.remembered) if thing.is_a(parameter.nouns)]
+    return fitting[0].value_for(parameter.name) if fitting and not taken else None
+
+
+def _looked_up(
+    parameter: Parameter, given: Words, asking: Asking, levels: int, options: list[str], found: Mapping[str, Any]
+) -> Plan[Any]:
+    own = [*given.said.words] if given.whole else distinguishing(parameter, given)
+    telling = given.said.words if given.whole else (given.head if given.tail else given.said).telling
+    tools = lookups_for(parameter, given.tool, asking.finder.in_sight, named=bool(own))
+    if not tools or not set(tools[0].nouns) & set(parameter.nouns):
+        # Nothing in sight tells which there are: search for a tool that does.
+        for task in (f"list {parameter.noun}s", f"show the {parameter.noun}s"):
+            listing = yield from asking.finder.find(task)
+            sighted = {tool.name: tool for tool in (*asking.finder.in_sight, *listing.tools)}
+            tools = lookups_for(parameter, given.tool, list(sighted.values()), named=bool(own))
+            if tools:
+                break
+    for bare in tools[:_MOST_LOOKUPS]:
+        tool = yield from asking.finder.describe(bare)
+        arguments = yield from arguments_for(tool, given.said, asking, levels - 1, found)
+        if arguments.missing:
+            continue
+        (result,) = yield [Wish(Call(tool=tool.name, arguments=arguments.values))]
+        if result.failed or result.needs_yes:
+            continue
+        things = things_in(result.value, tool.nouns[0] if tool.nouns else "")
+        things = [thing for thing in things if thing.is_a(parameter.nouns)] or things
+        asking.names.update((thing.id, thing.name) for thing in things)
+        thing = chosen(things, own, telling, ranked=tool.deed is Deed.FIND and bool(own))
+        if thing is not None:
+            return thing.value_for(parameter.name)
+        options[:] = options or [one.name for one in things]
+    return None
+
+
+def _name_of_it(tool: KnownTool, known: Known) -> str | None:
+    """The name of what was last spoken of; of such as the tool takes, if it takes any."""
+    things = [*known.here, *known.remembered]
+    kinds = [noun for one in tool.parameters if one.is_reference for noun in one.nouns]
+    fitting = [thing for thing in things if thing.is_a(kinds)] or things
+    return fitting[0].name if fitting else None
+
+
+def _typed(value: Any, parameter: Parameter) -> Any:
+    """An id as the schema wants it."""
+    if parameter.type == "integer" and isinstance(value, str) and value.lstrip("-").isdigit():
+        return int(value)
+    return value

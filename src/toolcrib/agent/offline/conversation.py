@@ -1,0 +1,201 @@
+"""What a request to a model holds, as the brain reads it: the turns so far, the tools in sight, what is remembered."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import Any, cast
+
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    SystemPromptPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.tools import ToolDefinition
+
+from toolcrib.agent.offline.json_shapes import as_object
+from toolcrib.agent.offline.known_tools import KnownTool
+from toolcrib.agent.offline.request_text import RequestText
+from toolcrib.agent.offline.things import Thing
+
+NOTES = "offline"  # the key of our notes among a response's `provider_details`
+_FEW_WORDS = 3
+NEEDS_YES = "requires_confirmation"
+
+_MEMORY = re.compile(r"<working-memory>(.*?)</working-memory>", re.DOTALL)
+_REMEMBERED = re.compile(r'^- ("(?:[^"\\]|\\.)*"|\S+) ("(?:[^"\\]|\\.)*"|\S+)(?: ("(?:[^"\\]|\\.)*"))?$', re.MULTILINE)
+_DATE = re.compile(r"(?:<date>|\b(?:date|today)\b)\D{0,20}(\d{4}-\d{2}-\d{2})", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A tool with the arguments it is called with."""
+
+    tool: str
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def same_as(self, other: "Call") -> bool:
+        """Whether both are one call, in whatever order their arguments stand."""
+        return self.tool == other.tool and dict(self.arguments) == dict(other.arguments)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What came back: the text a model reads, its value where the text is JSON, and how the call ended."""
+
+    text: str
+    value: object = None
+    failed: bool = False
+
+    @property
+    def needs_yes(self) -> bool:
+        """Whether nothing has happened yet, because the user has to agree first."""
+        return self.text.startswith(NEEDS_YES) or NEEDS_YES in as_object(self.value)
+
+
+@dataclass(slots=True)
+class Step:
+    """A call of this conversation and its result, if it has come."""
+
+    call: Call
+    result: Result | None = None
+
+
+@dataclass(slots=True)
+class Turn:
+    """What the user said, what was done about it, and what the brain noted for itself in its answer."""
+
+    text: str
+    at: datetime
+    steps: list[Step] = field(default_factory=list[Step])
+    notes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """One request to the brain."""
+
+    turns: Sequence[Turn]
+    tools: Mapping[str, KnownTool]  # by name, in the order they were given
+    memory: Sequence[Thing] = ()  # newest first
+    instructions: str = ""
+
+    @property
+    def turn(self) -> Turn:
+        """The turn to go on with."""
+        return self.turns[-1]
+
+    @property
+    def previous(self) -> Turn | None:
+        """The turn before, if there is one."""
+        return self.turns[-2] if len(self.turns) > 1 else None
+
+    @property
+    def calls(self) -> int:
+        """How many calls were made in all turns."""
+        return sum(len(turn.steps) for turn in self.turns)
+
+    @property
+    def language(self) -> str:
+        """The language of this turn; a word or two are in that of the turn before."""
+        telling = [turn.text for turn in self.turns if len(turn.text.split()) >= _FEW_WORDS]
+        own = self.turn.text
+        return RequestText(own if len(own.split()) >= _FEW_WORDS or not telling else telling[-1]).language
+
+    @property
+    def today(self) -> date:
+        """The day in the instructions; else the day on which the user spoke. Never the clock: replies must repeat."""
+        said = _DATE.search(self.instructions)
+        try:
+            return date.fromisoformat(said[1]) if said else self.turn.at.date()
+        except ValueError:
+            return self.turn.at.date()
+
+
+def conversation_of(
+    messages: Sequence[ModelMessage], tools: Sequence[ToolDefinition], instructions: str
+) -> Conversation:
+    """The conversation in the messages of Pydantic AI."""
+    turns: list[Turn] = []
+    steps: dict[str, Step] = {}
+    for message in messages:
+        if isinstance(message, ModelRequest):
+            instructions += "".join(f"\n{part.content}" for part in message.parts if isinstance(part, SystemPromptPart))
+            _note_request(message, turns, steps)
+        else:
+            _note_response(message, turns, steps)
+    if not turns:
+        turns.append(Turn(text="", at=datetime(1970, 1, 1, tzinfo=UTC)))
+    return Conversation(
+        turns=turns,
+        tools={one.name: KnownTool.of(one.name, one.description or "", one.parameters_json_schema) for one in tools},
+        memory=_remembered(instructions),
+        instructions=instructions,
+    )
+
+
+def _note_request(message: ModelRequest, turns: list[Turn], steps: Mapping[str, Step]) -> None:
+    for part in message.parts:
+        if isinstance(part, UserPromptPart):
+            turns.append(Turn(text=_text_of(part), at=part.timestamp))
+        elif isinstance(part, ToolReturnPart) and (step := steps.get(part.tool_call_id)):
+            step.result = _result_of(part)
+
+
+def _note_response(message: ModelResponse, turns: list[Turn], steps: dict[str, Step]) -> None:
+    if not turns:
+        return  # the start of the conversation was cut off
+    details = message.provider_details or {}
+    turns[-1].notes = as_object(details.get(NOTES))
+    for part in message.tool_calls:
+        step = Step(Call(tool=part.tool_name, arguments=_arguments_of(part.args)))
+        turns[-1].steps.append(step)
+        steps[part.tool_call_id] = step
+
+
+def _text_of(part: UserPromptPart) -> str:
+    """The words of a prompt; pictures and files say nothing to rules."""
+    if isinstance(part.content, str):
+        return part.content
+    pieces = (piece if isinstance(piece, str) else getattr(piece, "content", None) for piece in part.content)
+    return "\n".join(piece for piece in pieces if isinstance(piece, str))
+
+
+def _arguments_of(arguments: object) -> dict[str, Any]:
+    read = _json(arguments) if isinstance(arguments, str) else arguments
+    return dict(as_object(read))
+
+
+def _result_of(part: ToolReturnPart) -> Result:
+    text = part.content if isinstance(part.content, str) else part.model_response_str()
+    value = _json(text) if isinstance(part.content, str) else cast("object", part.content)
+    if part.outcome != "success":
+        text = str(as_object(value).get("error", text))
+    return Result(text=text, value=value, failed=part.outcome != "success")
+
+
+def _json(text: str) -> object:
+    if not text.lstrip().startswith(("{", "[")):
+        return None
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _remembered(instructions: str) -> list[Thing]:
+    """The entities of the newest working memory in the prompt."""
+    blocks = _MEMORY.findall(instructions)
+    found = _REMEMBERED.findall(blocks[-1]) if blocks else []
+    return [
+        Thing(type=_unquoted(kind), id=_unquoted(identity), name=_unquoted(name or identity))
+        for kind, identity, name in found
+    ]
+
+
+def _unquoted(word: str) -> str:
+    return str(json.loads(word)) if word.startswith('"') else word

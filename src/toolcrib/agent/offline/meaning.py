@@ -1,0 +1,59 @@
+"""Words compared by meaning, in any language the built-in embedder knows: "stronę" is a page, "lösche" is to delete.
+
+So the brain needs no dictionary: its own lists hold only what meaning cannot tell, such as articles and prepositions.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from toolcrib.agent.offline.known_tools import DEEDS, Deed
+from toolcrib.agent.offline.vocabulary import VERBS
+from toolcrib.search.builtin_embedder import BuiltinEmbedder
+
+LIKE = 0.5  # from here on two single words mean the same; unlike ones stay below 0.3
+SAME = 0.7  # and from here on one says no more than the other: a "Preisseite" is like a page, but says more
+NEAR = 0.3  # from here on a few words may mean a name
+AHEAD = 0.1  # how far the best must be before the next to be the one that was meant
+
+_PROTOTYPES = {
+    Deed.DELETE: ("delete", "remove"),
+    Deed.CREATE: ("create", "add", "write", "insert", "make", "put"),
+    Deed.CHANGE: ("update", "change", "edit", "rename", "move", "replace", "publish", "archive", "hide", "use"),
+    Deed.LIST: ("list", "show", "open", "give", "read"),
+    Deed.FIND: ("find", "search"),
+}
+_MEANT = 0.45  # for verbs, which have more forms than nouns
+_MOST_LETTERS = 200
+_embedder = BuiltinEmbedder()
+
+
+@lru_cache(maxsize=8_192)
+def nearness(text: str, other: str) -> float:
+    """How near two texts are in meaning, at most 1."""
+    one, two = _embedder.embed_queries([text[:_MOST_LETTERS], other[:_MOST_LETTERS]])
+    return float(one @ two)
+
+
+def is_like(word: str, other: str) -> bool:
+    """Whether two words mean the same."""
+    return word == other or nearness(word, other) >= LIKE
+
+
+@lru_cache(maxsize=4_096)
+def deed_of(word: str) -> Deed | None:
+    """What a verb of any language asks for."""
+    if word in DEEDS:
+        return DEEDS[word]
+    if word in VERBS:
+        return Deed(VERBS[word])
+    near = {deed: max(nearness(word, said) for said in verbs) for deed, verbs in _PROTOTYPES.items()}
+    best = max(near, key=lambda deed: near[deed])
+    return best if near[best] >= _MEANT else None
+
+
+def nearest(text: str, names: Sequence[str]) -> int | None:
+    """Which of the names is meant, by its place; none if two are about as near, or none is."""
+    ranked = sorted(((nearness(text, name), -place) for place, name in enumerate(names)), reverse=True)
+    if not ranked or ranked[0][0] < NEAR or (len(ranked) > 1 and ranked[0][0] - ranked[1][0] < AHEAD):
+        return None
+    return -ranked[0][1]

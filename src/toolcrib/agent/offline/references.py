@@ -1,0 +1,160 @@
+"""Arguments that name a thing: an id from what the user wrote, from this turn's results or from the working memory."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from toolcrib.agent.offline.known_tools import Deed, KnownTool, Parameter
+from toolcrib.agent.offline.meaning import nearest
+from toolcrib.agent.offline.request_text import Word
+from toolcrib.agent.offline.spoken import Words, is_about
+from toolcrib.agent.offline.things import Thing
+from toolcrib.search.text import plain, words
+
+_PATTERN = re.compile(r"\b([a-z]+)/([a-z]+) such as ([\w-]+)/([\w-]+)", re.IGNORECASE)
+_EXAMPLES = re.compile(r"\b(?:such as|for example|e\.g\.|like)\s+([^.;()]+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Known:
+    """The things that can be spoken of: those of this turn, then those remembered, each newest first."""
+
+    here: Sequence[Thing] = ()
+    remembered: Sequence[Thing] = ()
+
+
+def distinguishing(parameter: Parameter, given: Words) -> list[Word]:
+    """The words that could be the name of what is meant."""
+    about = {*given.tool.nouns, *parameter.nouns, given.tool.verb, *parameter.words}
+    said = given.head if given.tail else given.said
+    return [word for word in said.telling if not is_about(word, [noun for noun in about if noun])]
+
+
+def examples_of(parameter: Parameter) -> list[str]:
+    """The values that the description gives as examples."""
+    found = _EXAMPLES.search(parameter.description)
+    pieces = re.split(r",|\bor\b|\band\b", found[1]) if found else []
+    return [piece.strip(" '\"") for piece in pieces if piece.strip(" '\"")]
+
+
+def known_value(parameter: Parameter, given: Words, known: Known) -> Any:
+    """The thing meant, if it is known without looking anything up."""
+    if given.whole:
+        return _named(given.said.words, parameter, [*known.here, *known.remembered]) or _example(
+            parameter, given.said.words
+        )
+    if written := _written(given):
+        return given.spend(written)
+    own = distinguishing(parameter, given)
+    fitting = [thing for thing in (*known.here, *known.remembered) if thing.is_a(parameter.nouns)]
+    if (named := _named(own, parameter, fitting)) is not None:
+        return named
+    here = [thing for thing in known.here if thing.is_a(parameter.nouns)]
+    if here:
+        return here[0].value_for(parameter.name)
+    if composed := _composed(parameter, given):
+        return composed
+    if example := _example(parameter, own):
+        return example
+    if fitting and (given.said.has_pronoun or not own):
+        return fitting[0].value_for(parameter.name)
+    return None
+
+
+def raw_value(parameter: Parameter, given: Words) -> str | None:
+    """What the user called it, for a tool that may know the name; the last resort."""
+    if given.whole:
+        return given.said.quoted[0] if given.said.quoted else given.said.text.strip(" .,;:!?") or None
+    if quoted := given.quoted():
+        return given.spend(quoted)
+    own = [word.text for word in distinguishing(parameter, given) if word.text not in given.spent]
+    names = [word for word in own if word[:1].isupper()]
+    return " ".join(names or own) or None
+
+
+def chosen(things: Sequence[Thing], own: Sequence[Word], telling: Sequence[Word], *, ranked: bool) -> Thing | None:
+    """The one of the things found that the words mean; the first where they come best first.
+
+    `own` are the words that could be its name; `telling` also those that may hold it, such as "Kontaktseite".
+    """
+    if not things:
+        return None
+    meant = {plain(part) for word in own for part in words(word.text)}
+    scores = [3 * len(meant & thing.called) + len(meant & thing.said) for thing in things]
+    best = max(scores)
+    if best and (scores.count(best) == 1 or ranked):
+        return things[scores.index(best)]
+    if best:
+        return None  # several are called that
+    said = " ".join(word.text for word in telling)
+    place = nearest(said, [thing.name for thing in things]) if said and own else None
+    if place is not None:
+        return things[place]
+    return things[0] if ranked else None
+
+
+def _written(given: Words) -> str | None:
+    """An id in plain sight."""
+    return next((one for one in given.said.identifiers if one not in given.spent), None)
+
+
+def _named(own: Sequence[Word], parameter: Parameter, things: Sequence[Thing]) -> Any:
+    meant = {plain(part) for word in own for part in words(word.text)}
+    for thing in things:
+        if thing.is_a(parameter.nouns) and meant & thing.called:
+            return thing.value_for(parameter.name)
+    return None
+
+
+def _composed(parameter: Parameter, given: Words) -> str | None:
+    """`home/hero` from "the hero on the home page", where the description shows that form; one part must be said."""
+    found = _PATTERN.search(parameter.description)
+    if not found:
+        return None
+    kinds, examples = (found[1], found[2]), (found[3], found[4])
+    said = [_part_said(kind, example, given) for kind, example in zip(kinds, examples, strict=True)]
+    if not any(said):
+        return None
+    return "/".join(part or example for part, example in zip(said, examples, strict=True))
+
+
+def _part_said(kind: str, example: str, given: Words) -> str:
+    spoken = given.said.words
+    if any(word.folded == example for word in spoken):
+        return example
+    for before, word in pairwise(spoken):
+        if is_about(word, [kind]) and not before.is_small and before != given.said.verb:
+            return "-".join(words(before.text))
+    return ""
+
+
+def _example(parameter: Parameter, own: Sequence[Word]) -> str | None:
+    """One of the values the description gives as examples, if the user said it."""
+    said = {word.folded for word in own}
+    return next((example for example in examples_of(parameter) if example.casefold() in said), None)
+
+
+def lookups_for(parameter: Parameter, tool: KnownTool, tools: Sequence[KnownTool], *, named: bool) -> list[KnownTool]:
+    """The tools that can tell which things there are, the likeliest first: those that search, if there is a name."""
+    scored: list[tuple[int, int, KnownTool]] = []
+    for place, one in enumerate(tools):
+        if one.name == tool.name or not one.looks or any(need.is_nested for need in one.required):
+            continue
+        score = _fit(one, parameter)
+        if not score or any(need.is_reference and set(need.nouns) & set(parameter.nouns) for need in one.required):
+            continue
+        searches = one.deed is Deed.FIND and any(not need.is_reference for need in one.required)
+        score += 1 if searches and named else 0
+        score -= len([need for need in one.required if need.is_reference]) * 2
+        if one.deed is Deed.FIND and one.required and not named:
+            continue  # nothing to search by
+        scored.append((-score, place, one))
+    return [one for _, _, one in sorted(scored, key=lambda found: found[:2])]
+
+
+def _fit(tool: KnownTool, parameter: Parameter) -> int:
+    if set(tool.nouns) & set(parameter.nouns):
+        return 4 if tool.nouns[-1] in parameter.nouns else 2
+    return 1 if tool.told_nouns & set(parameter.nouns) else 0

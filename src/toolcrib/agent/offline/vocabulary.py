@@ -1,0 +1,46 @@
+"""The words of each language that meaning cannot tell: articles, prepositions, yes and no (`vocabulary.toml`)."""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+_HELD: Mapping[str, Any] = tomllib.loads(files("toolcrib.agent.offline").joinpath("vocabulary.toml").read_text("utf-8"))
+
+
+def _by_language(key: str) -> dict[str, frozenset[str]]:
+    return {language: frozenset(said.split()) for language, said in _HELD[key].items()}
+
+
+def _words(key: str) -> frozenset[str]:
+    return frozenset(_HELD["words"][key].split())
+
+
+def _any_of(alternatives: Sequence[str]) -> str:
+    return "(?:" + "|".join(alternatives) + ")"
+
+
+SMALL_BY_LANGUAGE = _by_language("small")
+SMALL = frozenset(word for said in SMALL_BY_LANGUAGE.values() for word in said)
+ARTICLES = _by_language("articles")
+PRONOUNS = _by_language("pronouns")
+# A pronoun at the end of its verb: Spanish "bórrala", French "utilise-la".
+ENCLITIC = re.compile(r"(?:\w{3,}(?:ar|er|ir|a|e|i)(?:lo|la|los|las|li|le)|\w+-(?:le|la|les|o|a|os|as|lo))$")
+
+PREPOSITIONS = _words("prepositions")
+NOT = _words("not")
+NEW = _words("new")
+YES = _words("yes")
+NO = _words("no")
+YES_PHRASES = tuple(_HELD["phrases"]["yes"])
+NO_PHRASES = tuple(_HELD["phrases"]["no"])
+
+_PATTERNS = {name: _any_of(said) for name, said in _HELD["patterns"].items()}
+NAMING = re.compile(rf"(?i)\b{_PATTERNS['naming']}\b[\s:]*")
+SAYING = re.compile(rf"(?i)\b{_PATTERNS['saying']}\b[\s:]*")
+WITH = re.compile(rf"(?i)\s{_PATTERNS['with']}\s")
+AND = re.compile(rf"(?i)\s*,?\s+{_PATTERNS['and']}\s+(?:also\s+|then\s+)?|\s*[,，、]\s*")
+TO = {language: re.compile(rf"(?i)(?:^|\s){_any_of(said.split())}\s+") for language, said in _HELD["to"].items()}
+VERBS = {verb: deed for deed, said in _HELD["verbs"].items() for verb in said.split()}
+TALK = {kind: re.compile(_any_of(said)) for kind, said in _HELD["talk"].items()}

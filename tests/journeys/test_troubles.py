@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import aclosing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from toolcrib.agent.events import Failed, Text, ToolFinished, Warning
 from toolcrib.agent.limits import Limits
 from toolcrib.agent.runner import RunResult, run, stream
 from toolcrib.stores.session import Session
+from toolcrib.stores.sqlite import SqliteStore
 
 
 def results(done: RunResult) -> list[tuple[str, bool, str]]:
@@ -194,3 +196,16 @@ async def test_a_mistake_of_ours_is_told_without_a_traceback(
     done = await run(session, "Hi", crib=Shop().crib(model))
     assert done.failed == Failed(message="The run broke: ZeroDivisionError: by zero", hint="The log has the details.")
     assert "A run broke" in caplog.text
+
+
+async def test_a_session_that_was_lost_is_told_and_nothing_is_raised(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    _, model = scripted("Hello.")
+    async with SqliteStore(tmp_path / "s.db") as store:
+        async with store.open("talk") as session:
+            pass
+        done = await run(session, "Hi", crib=Shop().crib(model))
+    assert done.failed is not None
+    assert "is no longer open here" in done.failed.message
+    assert "could not be kept" in caplog.text

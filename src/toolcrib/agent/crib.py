@@ -58,6 +58,9 @@ class Crib:
     clock: Callable[[], datetime] = _now
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pinned", tuple(self.pinned))  # each session's toolbox reads them anew
+
     @cached_property
     def thinker(self) -> Model:
         """The model itself."""

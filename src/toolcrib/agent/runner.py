@@ -23,7 +23,7 @@ from toolcrib.agent.faults import fault_of, without_secrets
 from toolcrib.agent.toolset import CONFIRMED
 from toolcrib.agent.turn import Emit, Opening, Turn
 from toolcrib.discovery.modes import choose_mode
-from toolcrib.errors import ConfirmationError
+from toolcrib.errors import ConfirmationError, StoreError
 from toolcrib.stores.record import Confirmation
 from toolcrib.stores.session import Session
 
@@ -122,6 +122,7 @@ def _question(session: Session, confirmation_id: str) -> Confirmation:
 async def _answered(turn: Turn, crib: Crib, opening: Opening) -> None:
     """Run a turn to its end, whatever that is."""
     began = time.perf_counter()
+    failed = False
     all_tools = asyncio.create_task(asyncio.to_thread(lambda: choose_mode(crib.catalog, 1).direct_tokens))
     try:
         limit = asyncio.timeout(crib.limits.seconds)
@@ -129,6 +130,7 @@ async def _answered(turn: Turn, crib: Crib, opening: Opening) -> None:
             async with limit:
                 turn.tell(Answered(text=await turn.answer(opening)))
         except Exception as error:
+            failed = True
             if limit.expired():
                 said = f"No answer within {crib.limits.seconds:g} seconds."
                 turn.tell(Failed(message=said, hint="Try again, or raise `seconds`."))
@@ -152,7 +154,12 @@ async def _answered(turn: Turn, crib: Crib, opening: Opening) -> None:
             report=turn.report.to_json(),
         )
     )
-    await turn.journal.keep([])
+    try:
+        await turn.journal.keep([])
+    except StoreError as error:
+        if not failed:
+            raise
+        logger.warning("The end of a failed run could not be kept: %s", error)
 
 
 def _failed(error: Exception, model: str) -> Failed:

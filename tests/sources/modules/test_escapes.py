@@ -158,6 +158,8 @@ async def test_links_that_stay_inside_work(scene: Scene) -> None:
     assert (scene.root / "note").is_symlink()
     assert (scene.root / "inner" / "note.txt").read_text() == "bye"
     assert (await files.done("fs_read", path=f"{scene.root}/note"))["text"] == "bye"
+    (scene.root / "sub" / "deep" / "home").symlink_to(scene.root)
+    assert (await files.done("fs_read", path="sub/deep/home/note"))["path"] == "inner/note.txt"
 
 
 async def test_a_folder_swapped_for_a_link_again_and_again_shows_nothing(scene: Scene) -> None:

@@ -9,7 +9,7 @@ import pytest
 from toolcrib.errors import ModuleError
 from toolcrib.policy import Decision, Policy
 from toolcrib.sources.modules import registry
-from toolcrib.sources.modules.registry import module, module_names, option_names
+from toolcrib.sources.modules.registry import module, module_names, option_names, options_schema
 from toolcrib.tools.function import tool
 from toolcrib.tools.tool import Tool
 
@@ -45,6 +45,8 @@ def packages(monkeypatch: pytest.MonkeyPatch) -> None:
             ("needs_a_key", f"{here}:needs_a_key"),
             ("missing", "no_such_package:nothing"),
             ("shell", f"{here}:broken"),
+            ("twice", f"{here}:weather"),
+            ("twice", f"{here}:broken"),
         ]
     )
     monkeypatch.setattr(registry, "entry_points", lambda **wanted: points.select(**wanted))
@@ -52,7 +54,17 @@ def packages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_ours_come_first_then_those_of_packages() -> None:
-    assert module_names() == ("filesystem", "memory", "web", "shell", "broken", "missing", "needs_a_key", "weather")
+    assert module_names() == (
+        "filesystem",
+        "memory",
+        "web",
+        "shell",
+        "broken",
+        "missing",
+        "needs_a_key",
+        "twice",
+        "weather",
+    )
 
 
 def test_a_module_of_a_package_is_found_by_its_name(tmp_path: Path) -> None:
@@ -60,6 +72,21 @@ def test_a_module_of_a_package_is_found_by_its_name(tmp_path: Path) -> None:
     assert (first.description, first.source, first.category) == ("metric 3", "module:weather", "weather")
     assert second.category == "sky"
     assert option_names("weather") == ("units", "days")
+
+
+def test_options_have_a_schema_without_what_only_code_can_hand_in() -> None:
+    assert option_names("memory") == ("scope", "max_notes")
+    assert options_schema("memory") == {
+        "title": "MemoryOptions",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "scope": {"type": "string", "default": ""},
+            "max_notes": {"type": "integer", "minimum": 1, "default": 2000},
+        },
+    }
+    assert [len(options_schema(name)["properties"]) for name in ("filesystem", "web", "shell")] == [7, 7, 9]
+    assert options_schema("needs_a_key")["required"] == ["key"]
 
 
 def test_a_package_cannot_take_over_a_module_of_ours(tmp_path: Path) -> None:
@@ -72,6 +99,7 @@ def test_a_package_cannot_take_over_a_module_of_ours(tmp_path: Path) -> None:
         ("filesytem", {}, "There is no module 'filesytem'.", "Did you mean 'filesystem'?", ()),
         ("quux", {}, "There is no module 'quux'.", "There are filesystem, memory, web, shell, broken", ()),
         ("missing", {}, "(no_such_package:nothing) cannot be loaded: ZeroDivisionError", "Check the package", ()),
+        ("twice", {}, "Several packages bring a module 'twice': ", "Uninstall all but one.", ()),
         ("broken", {}, "The module 'broken' gave 'no tool', which is not a tool.", "A module returns `Tool`s", ()),
         ("needs_a_key", {}, "key: is required", "Its options: key.", ("key",)),
         (

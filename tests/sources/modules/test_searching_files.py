@@ -111,6 +111,8 @@ async def test_an_expression_that_never_ends_is_stopped(tmp_path: Path) -> None:
     files = Calls("filesystem", tmp_path, search_seconds=0.5)
     said = await files.refused("fs_grep", pattern="(a+)+$")
     assert said.startswith("The search took too long and was stopped. Use a simpler `pattern`")
+    at_once = Calls("filesystem", tmp_path, search_seconds=1e-6)
+    assert "took too long" in await at_once.refused("fs_grep", pattern="a")
 
 
 @pytest.mark.parametrize("ripgrep", [pytest.param(True, marks=needs_ripgrep), False])
@@ -264,10 +266,10 @@ def test_what_has_to_stand_in_a_line(pattern: str, required: list[str]) -> None:
 
 
 def test_the_matcher_speaks_lines() -> None:
-    asked = io.BytesIO(b'{"pattern": "b+", "ignore_case": true}\n6 1\na\nB\nb\n4 9\nb\0b\n')
+    asked = io.BytesIO(b'{"pattern": "b+", "ignore_case": true}\n6 1\na\nB\nb\n4 9\nb\0b\n3 9\nb\xff\n')
     answers = io.BytesIO()
     line_matcher.serve(asked, answers)
-    assert answers.getvalue() == b'{"literals": ["b"]}\n[[2, "B"]]\n[]\n'
+    assert answers.getvalue() == b'{"literals": ["b"]}\n[[2, "B"]]\n[]\n[]\n'
     answers = io.BytesIO()
     line_matcher.serve(io.BytesIO(b'{"pattern": "(", "ignore_case": false}\n'), answers)
     assert b"unterminated subpattern" in answers.getvalue()

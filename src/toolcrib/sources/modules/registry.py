@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_type_hints
 
-from pydantic import ConfigDict, ValidationError, validate_call
+from pydantic import ConfigDict, SkipValidation, ValidationError, create_model, validate_call
 
 from toolcrib.errors import ModuleError, ToolcribError, did_you_mean
 from toolcrib.tools.tool import Tool
@@ -42,21 +42,46 @@ def module(name: str, *, workdir: Path | str, **options: object) -> tuple[Tool, 
 
 def module_names() -> tuple[str, ...]:
     """Every module there is: ours first, then those of installed packages."""
-    foreign = sorted(point.name for point in entry_points(group=ENTRY_POINTS) if point.name not in _OURS)
-    return (*_OURS, *foreign)
+    foreign = {point.name for point in entry_points(group=ENTRY_POINTS)} - _OURS.keys()
+    return (*_OURS, *sorted(foreign))
 
 
 def option_names(name: str) -> tuple[str, ...]:
-    """What can be set in a module."""
-    parameters = inspect.signature(module_factory(name)).parameters.values()
-    return tuple(one.name for one in parameters if one.name != "workdir" and one.kind is not one.VAR_KEYWORD)
+    """What can be set in a module by a file; objects that only code can hand in are not among it."""
+    return tuple(_settable(name))
+
+
+def options_schema(name: str) -> dict[str, Any]:
+    """The same as a JSON Schema."""
+    model: Any = create_model(f"{name.title()}Options", __config__=ConfigDict(extra="forbid"), **_settable(name))
+    schema = model.model_json_schema()
+    for option in schema.get("properties", {}).values():
+        option.pop("title", None)  # it only repeats the name
+    return schema
+
+
+def _settable(name: str) -> dict[str, Any]:
+    """Hint and default of each option, in pydantic's form."""
+    factory = module_factory(name)
+    hints = get_type_hints(factory, include_extras=True)
+    return {
+        one.name: (hints.get(one.name, Any), ... if one.default is one.empty else one.default)
+        for one in inspect.signature(factory).parameters.values()
+        if one.name != "workdir"
+        and one.kind is not one.VAR_KEYWORD
+        and SkipValidation not in getattr(hints.get(one.name), "__metadata__", ())
+    }
 
 
 def module_factory(name: str) -> ModuleFactory:
     """What makes the tools of a module. A package cannot take over the name of one of ours."""
     if name in _OURS:
         return getattr(import_module(_OURS[name]), name)
-    for point in entry_points(group=ENTRY_POINTS, name=name):
+    points = entry_points(group=ENTRY_POINTS, name=name)
+    if len(points) > 1:
+        places = ", ".join(sorted(point.value for point in points))
+        raise ModuleError(f"Several packages bring a module {name!r}: {places}.", hint="Uninstall all but one.")
+    for point in points:
         try:
             return point.load()
         except Exception as error:  # foreign code: a package of somebody else

@@ -9,11 +9,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from toolcrib.errors import ToolRefusedError
+from toolcrib.sources.modules.workdir.flags import CREATE, READ
 from toolcrib.sources.modules.workdir.workdir import Place
 
-# Without waiting: a pipe in the place of a file would hold the call for ever.
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
 
@@ -29,7 +27,7 @@ class WholeFile:
 def read_whole(place: Place, label: str, most_bytes: int) -> WholeFile:
     """A regular file; what is larger is refused."""
     try:
-        opened = os.open(place.name, _READ, dir_fd=place.folder)
+        opened = os.open(place.name, READ, dir_fd=place.folder)
     except FileNotFoundError:
         raise place.missing(label) from None
     try:
@@ -74,7 +72,7 @@ def write_whole(place: Place, content: bytes, *, overwrite: bool, known: WholeFi
 def _temporary(place: Place, content: bytes, held: os.stat_result | None) -> Generator[str]:
     # A name of its own, however long the other one is; hidden, so that a crash leaves nothing in the way.
     name = f".toolcrib-{secrets.token_hex(8)}.tmp"
-    opened = os.open(name, _CREATE, 0o666, dir_fd=place.folder)
+    opened = os.open(name, CREATE, 0o666, dir_fd=place.folder)
     try:
         with os.fdopen(opened, "wb") as file:
             file.write(content)

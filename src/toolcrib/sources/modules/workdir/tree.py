@@ -8,14 +8,13 @@ from time import monotonic
 from typing import Literal, TypeAlias
 
 from toolcrib.errors import ToolRefusedError
+from toolcrib.sources.modules.workdir.flags import FOLDER
 
 Kind: TypeAlias = Literal["file", "folder", "link", "other"]
 
 DEEPEST = 64
 # Made by programs, large, and hardly ever what is looked for; a path that leads into one is still searched.
 SKIPPED = (".git", ".hg", ".svn", ".toolcrib", "node_modules", ".venv", "venv", "__pycache__", ".mypy_cache", ".tox")
-
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +56,7 @@ class Tree:
 
     def _below(self, folder: int, entry: Entry, depth: int) -> Iterator[Entry]:
         try:
-            inner = os.open(entry.name, _FOLDER, dir_fd=folder)
+            inner = os.open(entry.name, FOLDER, dir_fd=folder)
         except OSError:  # gone, swapped for a link, or closed to us: a search goes on without it
             return
         try:

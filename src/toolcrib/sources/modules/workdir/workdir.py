@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toolcrib.errors import ModuleError, PathRefusedError, ToolRefusedError
+from toolcrib.sources.modules.workdir.flags import FOLDER
 from toolcrib.sources.modules.workdir.paths import below, is_protected, outside, parts_of, refuse_unportable, shown
 from toolcrib.sources.modules.workdir.refusals import missing, told
 
 PROTECTED = (".git", ".toolcrib")  # what is written there runs, or is believed, later
 
 _MOST_LINKS = 40  # on one walk, as in Linux
-_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ class Workdir:
     def open_folder(self, path: str | Sequence[str]) -> Generator[tuple[int, Place]]:
         """A folder, opened."""
         with self.place(path) as place:
-            folder = os.open(place.name, _FOLDER, dir_fd=place.folder)
+            folder = os.open(place.name, FOLDER, dir_fd=place.folder)
             try:
                 yield folder, place
             finally:
@@ -106,7 +106,7 @@ class _Walk:
 
     def place(self, parts: Sequence[str], follow: bool) -> Place:
         with told(self._label):
-            self._folders.append(os.open(self._roots[0], _FOLDER))
+            self._folders.append(os.open(self._roots[0], FOLDER))
             last = self._go(deque(parts), follow)
         if last is None and not self._names:
             return Place(folder=self._folders[0], name=".", path=".")
@@ -179,7 +179,7 @@ class _Walk:
 
     def _enter(self, name: str) -> None:
         try:
-            folder = os.open(name, _FOLDER, dir_fd=self._folders[-1])
+            folder = os.open(name, FOLDER, dir_fd=self._folders[-1])
         except FileNotFoundError:
             if not self._make_folders:
                 raise missing(self._label, self._folders[-1], self._names, name) from None
@@ -188,6 +188,6 @@ class _Walk:
                     f"{self._label!r} would make a protected folder.", hint="Name it otherwise."
                 ) from None
             os.mkdir(name, dir_fd=self._folders[-1])
-            folder = os.open(name, _FOLDER, dir_fd=self._folders[-1])
+            folder = os.open(name, FOLDER, dir_fd=self._folders[-1])
         self._folders.append(folder)
         self._names.append(name)

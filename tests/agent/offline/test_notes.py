@@ -3,6 +3,8 @@
 import pytest
 from small_app import Talk
 
+from toolcrib import ToolResult
+
 
 @pytest.mark.parametrize(
     ("text", "calls"),
@@ -126,3 +128,47 @@ async def test_a_request_no_tool_serves_is_said_to_be_one(notes: Talk) -> None:
 async def test_small_talk_is_answered_without_a_tool(notes: Talk, text: str, beginning: str) -> None:
     assert (await notes.say(text)).startswith(beginning)
     assert (notes.searches, notes.calls) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "call"),
+    [
+        ("update the text of the tax note to 'in June'", ("update_note", {"note": "n3", "text": "in June"})),
+        ("rename the tax note to Taxes", ("update_note", {"note": "n3", "title": "Taxes"})),
+        ("new note: water the plants", ("create_note", {"title": "water the plants"})),
+        ("grep the files for TODO", ("grep_files", {"pattern": "TODO"})),
+        ("fetch the web page of my bank", None),
+    ],
+)
+async def test_texts_land_where_they_belong(notes: Talk, text: str, call: object) -> None:
+    await notes.say(text)
+    assert (notes.calls[-1] if notes.calls else None) == call
+
+
+async def test_a_question_about_a_tool_that_is_gone_becomes_a_new_request(notes: Talk) -> None:
+    await notes.say("send an e-mail to ana@example.com")
+    notes.catalog.remove("send_mail")
+    await notes.say("Lunch")
+    assert notes.calls == []
+
+
+async def test_a_confirmed_call_that_fails_is_told(notes: Talk) -> None:
+    await notes.say("delete the tax note")
+    notes.catalog.replace(notes.catalog.get("delete_note").with_metadata(call=broken))
+    assert (await notes.say("yes")).startswith("That did not work: ")
+
+
+async def test_a_question_in_mid_errands_stops_the_rest(notes: Talk) -> None:
+    answer = await notes.say("send an e-mail to ana@example.com and list all notes")
+    assert answer == "What should **subject** be?"
+    assert notes.calls == []
+
+
+async def test_an_extra_may_be_a_command_of_its_own(notes: Talk) -> None:
+    await notes.say("create a note called Dentist with a reminder")
+    assert notes.calls == [("create_note", {"title": "Dentist"})]
+    assert "What should **day** be?" in notes.last.answer
+
+
+async def broken(arguments: object, context: object = None, /) -> ToolResult:
+    raise RuntimeError("out of paper")

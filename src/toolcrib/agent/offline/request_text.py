@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from toolcrib.agent.offline.meaning import deed_of
-from toolcrib.agent.offline.vocabulary import ENCLITIC, NAMING, PRONOUNS, SAYING, SMALL, SMALL_BY_LANGUAGE
+from toolcrib.agent.offline.vocabulary import ENCLITIC, NAMING, PRONOUNS, SAYING, SMALL, TELLTALE
 from toolcrib.search.text import is_run, normalise, words
 
 MOST_CHARACTERS = 4_000  # of a request that are read; more says nothing new
@@ -130,7 +130,7 @@ class RequestText:
     def language(self) -> str:
         """The language its small words are from; English if they do not tell."""
         folded = [word.folded for word in self.words]
-        counts = {name: sum(word in small for word in folded) for name, small in SMALL_BY_LANGUAGE.items()}
+        counts = {name: sum(word in telltale for word in folded) for name, telltale in TELLTALE.items()}
         best = max(counts, key=lambda name: counts[name])
         return best if counts[best] > counts["en"] else _by_letters(self.text) if not counts["en"] else "en"
 

@@ -35,17 +35,19 @@ def is_yes(text: str) -> bool:
     """Whether a text agrees, and nothing more."""
     said = _said(text)
     few = len(said.split()) <= _MOST_YES_WORDS
-    return few and not is_no(text) and (said.split(" ")[0] in YES or said.startswith(YES_PHRASES))
+    return few and not is_no(text) and (said.split(" ")[0] in YES or said.startswith(_YES_PHRASES))
 
 
 def is_no(text: str) -> bool:
     """Whether a text declines."""
     said = _said(text)
-    return bool(said) and (
-        said.split(" ")[0] in NO or said.startswith(NO_PHRASES) or any(p in said for p in NO_PHRASES)
-    )
+    return bool(said) and (said.split(" ")[0] in NO or any(phrase in said for phrase in _NO_PHRASES))
 
 
 def _said(text: str) -> str:
     """The words of a text, folded, without the signs between them; an apostrophe parts words, a hyphen too."""
     return " ".join(re.findall(r"[^\W_]+(?:'t)?", normalise(text.replace("’", "'"))))
+
+
+_YES_PHRASES = tuple(map(_said, YES_PHRASES))
+_NO_PHRASES = tuple(map(_said, NO_PHRASES))

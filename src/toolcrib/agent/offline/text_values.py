@@ -100,7 +100,7 @@ def _title(parameter: Parameter, given: Words) -> str | None:
         return given.spend(quoted) if parameter.required or given.tool.deed is Deed.CREATE else None
     if not parameter.required:
         return None
-    found = _object_phrase(given) or said.after_colon.split("\n")[0]
+    found = _object_phrase(given) or given.spend(said.after_colon).split("\n")[0]
     # With a pronoun, what follows a preposition is where it goes, and the name is the thing's own.
     return found or (None if said.has_pronoun else _after_preposition(given)) or None
 
@@ -121,7 +121,8 @@ def _object_phrase(given: Words) -> str:
     found: list[str] = []
     verb, articles = given.said.verb, ARTICLES.get(given.said.language, frozenset())
     nouns = {*given.tool.nouns, *(singular(word) for word in given.tool.words)}
-    for word in given.said.unquoted.words:
+    before_colon = RequestText(given.said.text.removesuffix(given.said.after_colon))
+    for word in before_colon.unquoted.words:
         named = word.text[:1].isupper() and not found  # "About" is a name here, whatever it is elsewhere
         if (verb is not None and word.start <= verb.start) or word.folded in articles or word.folded in NEW:
             continue
@@ -139,6 +140,9 @@ def _body(parameter: Parameter, given: Words) -> str | None:
     said = given.said
     if said.saying:
         return given.spend(said.saying)
+    if given.tail:
+        named = any(is_like(word.folded, parameter.words[-1]) for word in given.head.words)
+        return given.spend(given.quoted() or given.tail) if named else None
     if said.after_colon and said.after_colon not in given.spent:
         return given.spend(said.after_colon)
     if quoted := given.quoted():

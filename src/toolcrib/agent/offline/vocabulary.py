@@ -22,6 +22,10 @@ def _any_of(alternatives: Sequence[str]) -> str:
 
 
 SMALL_BY_LANGUAGE = _by_language("small")
+# By what a language is recognised: its small words, and some frequent ones.
+TELLTALE = {
+    language: said | frozenset(_HELD["hints"].get(language, "").split()) for language, said in SMALL_BY_LANGUAGE.items()
+}
 SMALL = frozenset(word for said in SMALL_BY_LANGUAGE.values() for word in said)
 ARTICLES = _by_language("articles")
 PRONOUNS = _by_language("pronouns")

@@ -25,7 +25,7 @@ MAY_USE: dict[str, set[str]] = {
     "agent": {"discovery", "memory", "stores", "search", "policy", "catalog", "tools"},
     "apps": {"agent", "stores", "memory", "discovery", "search", "policy", "catalog", "sources", "tools"},
     "gateway": {"discovery", "sources", "stores", "tools"},
-    "server": {"apps", "agent", "discovery", "stores"},
+    "server": {"apps", "agent", "stores", "memory", "discovery", "search", "policy", "catalog", "tools"},
 }
 # Errors are open to all; settings to all but the values in `tools`.
 for room, doors in MAY_USE.items():

@@ -29,6 +29,8 @@ ToolcribError
 │   └── PathRefusedError        a path that leads out of the work folder, or is no path
 ├── AppError                an app's file is wrong; names file, line and column, all mistakes at once
 │   └── UnsetVariableError      what the file reads from the environment is not set, or a key is missing
+├── ServerError             the server cannot start: its port is taken, or strangers could use it
+├── ServerBusyError         the server cannot begin another run now
 ├── MissingExtraError       an optional dependency is not installed
 └── EmbedderError           an embedder cannot answer
 
@@ -191,6 +193,18 @@ class AppError(ToolcribError):
 
 class UnsetVariableError(AppError):
     """A variable or a key that an app needs and nobody has set."""
+
+
+class ServerError(ToolcribError):
+    """A server that cannot, or must not, start like this."""
+
+
+class ServerBusyError(ToolcribError):
+    """A server that cannot begin another run now."""
+
+    def __init__(self, *, closing: bool) -> None:
+        why = "is about to end" if closing else "has as many runs as it can have"
+        super().__init__(f"The server {why}.", hint="Try again in a moment.")
 
 
 class MissingExtraError(ToolcribError):

@@ -5,6 +5,9 @@
 | `TOOLCRIB_CACHE`          | folder for what can be made again, such as vectors | the user's cache folder        |
 | `TOOLCRIB_STORE`          | file in which sessions are kept                    | in the user's data folder      |
 | `TOOLCRIB_MODEL`          | model that talks, such as `openai:gpt-5.4`         | by the key set, else `offline` |
+| `TOOLCRIB_TOKEN`          | tokens that open the server, or `tenant:token`     | none: this machine only        |
+| `TOOLCRIB_TRACES`         | where spans go: `otlp`, `console`                  | nowhere                        |
+| `TOOLCRIB_TRACE_CONTENT`  | `1`: spans also have prompts, arguments, results   | they have none                 |
 | `TOOLCRIB_BENCH_DATA`     | folder with the public benchmark sets              | no benchmark data              |
 | `TOOLCRIB_EMBEDDER_URL`   | OpenAI-compatible endpoint that embeds texts       | `OPENAI_BASE_URL`, else OpenAI |
 | `TOOLCRIB_EMBEDDER_KEY`   | its key                                            | `OPENAI_API_KEY`, see below    |
@@ -33,6 +36,9 @@ class Settings:
     cache: Path
     store: str | None = None  # a file, or what another kind of store is named by
     model: str = OFFLINE
+    tokens: tuple[str, ...] = field(default=(), repr=False)
+    traces: str | None = None
+    trace_content: bool = False
     bench_data: Path | None = None
     embedder_url: str = OPENAI_URL
     embedder_key: str | None = field(default=None, repr=False)  # a key does not belong in a log
@@ -48,6 +54,9 @@ class Settings:
             cache=_folder(said["TOOLCRIB_CACHE"]) if "TOOLCRIB_CACHE" in said else _user_cache(),
             store=said.get("TOOLCRIB_STORE"),
             model=said.get("TOOLCRIB_MODEL") or _model_by_key(said),
+            tokens=tuple(said.get("TOOLCRIB_TOKEN", "").split()),
+            traces=said.get("TOOLCRIB_TRACES"),
+            trace_content=said.get("TOOLCRIB_TRACE_CONTENT") == "1",
             bench_data=_folder(bench_data) if bench_data else None,
             embedder_url=(own_url or said.get("OPENAI_BASE_URL", OPENAI_URL)).rstrip("/"),
             embedder_key=said.get("TOOLCRIB_EMBEDDER_KEY", None if own_url else said.get("OPENAI_API_KEY")),

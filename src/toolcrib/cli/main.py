@@ -10,9 +10,11 @@ from cyclopts import App, CycloptsError, Parameter
 from toolcrib.cli.bench import bench
 from toolcrib.cli.chat import chat
 from toolcrib.cli.check import check
+from toolcrib.cli.demo import demo
 from toolcrib.cli.explain import explain
 from toolcrib.cli.output import complain, speak_any_script
 from toolcrib.cli.search import search
+from toolcrib.cli.serve import serve
 from toolcrib.cli.sessions import app as sessions
 from toolcrib.cli.tokens import tokens
 from toolcrib.cli.tools import app as tools
@@ -40,6 +42,8 @@ app = App(
     suppress_keyboard_interrupt=False,  # `main` answers it
 )
 app.command(chat)
+app.command(demo)
+app.command(serve)
 app.command(search)
 app.command(explain)
 app.command(tools)

@@ -1,0 +1,132 @@
+"""`toolcrib serve`: an agent over HTTP, with its web page."""
+
+import os
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from pathlib import Path
+from socket import socket
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+from cyclopts import Parameter
+
+from toolcrib.cli.load import load_catalog
+from toolcrib.cli.options import From
+from toolcrib.cli.output import note, say
+from toolcrib.cli.sessions import StorePlace
+from toolcrib.errors import LoadError, MissingExtraError
+from toolcrib.settings import Settings
+
+if TYPE_CHECKING:
+    from toolcrib.server.options import Options
+    from toolcrib.server.served import Served
+
+HOST = "127.0.0.1"
+PORT = 8765
+
+Names: TypeAlias = Annotated[tuple[str, ...], Parameter(negative=(), show_default=False, consume_multiple=False)]
+
+
+def serve(
+    app: Path | None = None,
+    /,
+    *,
+    source: From = None,
+    model: str | None = None,
+    host: str = HOST,
+    port: int = PORT,
+    token: Names = (),
+    allow_host: Names = (),
+    allow_origin: Names = (),
+    store: StorePlace = None,
+) -> int:
+    """Serve an agent over HTTP: a web page at /, the API under /api, AG-UI at /agui, /health and /metrics.
+
+    Without a token the server listens on this machine only. Its address is on stdout; its logs, a JSON object a line,
+    are on stderr. Ctrl-C or SIGTERM ends it: runs that are under way get ten seconds, and what they did is kept.
+
+    Example: `toolcrib serve app.yaml --port 9000`
+
+    Args:
+        app: An app as a YAML file; without one, the tools of --from.
+        model: As in `toolcrib chat`.
+        host: The address to listen on; any but this machine's own needs a token.
+        port: The port; 0 picks a free one.
+        token: Who has it may use the server. `name:token` opens sessions of that tenant only. May be given several
+            times. In TOOLCRIB_TOKEN it is safer: a command line can be seen by others.
+        allow_host: A name by which the server may be called, besides `host`.
+        allow_origin: A page elsewhere that may use it, such as `https://desk.example`.
+    """
+    if app is not None and source is not None:
+        raise LoadError("An app names its own tools.", hint="Give the file, or --from, not both.")
+    settings = Settings.from_environment()
+    with server_extra():
+        from toolcrib.server.options import Options
+    options = Options(
+        host=host,
+        port=port,
+        tokens=tenants((*token, *settings.tokens)),
+        hosts=frozenset(name.casefold() for name in allow_host),
+        origins=frozenset(origin.rstrip("/") for origin in allow_origin),
+    )
+    served = _app(app, model, store, settings) if app else _tools(source, model, store, settings)
+    from toolcrib.server.listening import taken_socket
+
+    run_server(served, options, taken_socket(options))
+    return 0
+
+
+def tenants(tokens: Iterable[str]) -> dict[str, str]:
+    """Whose sessions each token opens: `name:token` those of `name`, a plain one those of nobody in particular."""
+    pairs = (one.rpartition(":") for one in tokens)
+    return {secret: tenant for tenant, _, secret in pairs}
+
+
+@contextmanager
+def server_extra() -> Generator[None]:
+    """What the server needs may not be installed."""
+    os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # it would stand between the lines of the log
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("The server", "server") from error
+
+
+def run_server(served: "Served", options: "Options", taken: socket, *, talk: Iterable[str] = ()) -> None:
+    """Say where the server is, and serve until a signal comes. `talk` is said to the person at the terminal."""
+    from toolcrib.server.app import create_app
+    from toolcrib.server.listening import address, listen
+    from toolcrib.server.logs import log_as_json
+
+    _ = served.model  # a model that cannot be used is said before anything else
+    log_as_json()
+    app = create_app(served, options)
+    say(address(options, taken))
+    for line in talk:
+        note(line)
+    listen(app, options, taken)
+
+
+def _tools(source: str | None, model: str | None, place: str | None, settings: Settings) -> "Served":
+    with server_extra():
+        from toolcrib.agent.crib import Crib
+        from toolcrib.server.served import Served
+    from toolcrib.stores.store import open_store
+
+    crib = Crib(load_catalog(source), model=model or settings.model)
+    return Served(crib=crib, store=open_store(place or settings.sessions))
+
+
+def _app(path: Path, model: str | None, place: str | None, settings: Settings) -> "Served":
+    with server_extra():
+        from toolcrib.apps.build import load_app
+        from toolcrib.server.served import Served
+    from toolcrib.stores.store import open_store
+
+    app = load_app(path, model=model)
+    return Served(
+        crib=app.crib,
+        store=open_store(place or settings.sessions),
+        name=app.name,
+        surface_name=app.spec.runtime.surface,
+        opens=(app,),
+    )

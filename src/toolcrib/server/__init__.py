@@ -1,0 +1,6 @@
+"""DOOR 2: an agent over HTTP, with a web page in front of it.
+
+A request becomes a call of the rooms inside; what comes back are JSON and the runner's events. Runs belong to the
+server, not to the connection that asked for them: a client may drop, come back and listen on. How an agent thinks, and
+what a page looks like, is not known here; the page is in `web/`.
+"""

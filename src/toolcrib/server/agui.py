@@ -1,0 +1,208 @@
+"""AG-UI, for front ends that speak it: our events under its names. A thread is a session, kept like any other.
+
+Pydantic AI's own adapter runs an agent by itself; ours has sessions, confirmations and a log, so the runner's events
+are translated instead. What AG-UI has no word for (discovery, usage) goes along as custom events with our names. A call
+that waits for the user's yes ends the run with an interrupt; the answer comes with `resume` of the next run.
+"""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from typing import Any, cast
+
+from ag_ui.core import (
+    BaseEvent,
+    CustomEvent,
+    Interrupt,
+    ResumeEntry,
+    RunAgentInput,
+    RunErrorEvent,
+    RunFinishedCancelledOutcome,
+    RunFinishedEvent,
+    RunFinishedInterruptOutcome,
+    RunStartedEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+    ToolCallArgsEvent,
+    ToolCallEndEvent,
+    ToolCallResultEvent,
+    ToolCallStartEvent,
+    UserMessage,
+)
+from ag_ui.encoder import EventEncoder
+from fastapi import APIRouter, Response
+from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse
+
+from toolcrib.agent.crib import Crib
+from toolcrib.agent.events import Event
+from toolcrib.agent.runner import confirm, stream
+from toolcrib.errors import StoreError, UnknownSessionError
+from toolcrib.server.house import HouseHere, StoreHere
+from toolcrib.server.live_run import LiveRun
+from toolcrib.server.refusals import refused
+from toolcrib.server.runs import STOPPED, Happening
+from toolcrib.server.shapes import MOST_TEXT, Refusal
+from toolcrib.stores.record import checked_id
+from toolcrib.stores.session import Session
+from toolcrib.stores.store import Store
+
+routes = APIRouter(tags=["ag-ui"])
+
+ANSWER = {"type": "object", "properties": {"approved": {"type": "boolean"}}, "required": ["approved"]}
+EXAMPLE = {"threadId": "t1", "runId": "r1", "messages": [{"id": "m1", "role": "user", "content": "Show all pages"}]}
+
+
+@routes.post(
+    "/agui",
+    responses={
+        200: {"description": "AG-UI events.", "content": {"text/event-stream": {"schema": {"type": "string"}}}},
+        400: {"model": Refusal, "description": "Nothing was said, or the thread has no possible id."},
+        409: {"model": Refusal, "description": "Something happens in this thread already."},
+    },
+    openapi_extra={"requestBody": {"content": {"application/json": {"example": EXAMPLE}}}},
+)
+async def run_agent(asked: RunAgentInput, house: HouseHere, store: StoreHere) -> Response:
+    """Run the agent for an AG-UI front end: say the last user message, or answer what a run waits for (`resume`)."""
+    happening = _happening(asked, house.served.crib)
+    await _make_thread(store, asked.thread_id)
+    run = await house.runs.start(store, asked.thread_id, happening)
+    return EventSourceResponse(_encoded(run, asked, house.options.ping_seconds))
+
+
+async def _make_thread(store: Store, thread: str) -> None:
+    try:
+        checked_id(thread)
+    except StoreError as error:
+        raise refused(400, str(error), error.hint) from error
+    try:
+        await store.events(thread, after=2**53)
+    except UnknownSessionError:
+        async with store.open(thread):
+            pass
+
+
+def _happening(asked: RunAgentInput, crib: Crib) -> Happening:
+    if answers := asked.resume:
+        return lambda session: _answers(session, answers, crib)
+    text = next((_text(one) for one in reversed(asked.messages) if isinstance(one, UserMessage)), "")
+    if not text.strip() or len(text) > MOST_TEXT:
+        raise refused(400, "There is no user message, or it is too long.", f"Send 1 to {MOST_TEXT:,} characters.")
+    return lambda session: stream(session, text, crib=crib)
+
+
+async def _answers(session: Session, answers: Sequence[ResumeEntry], crib: Crib) -> AsyncGenerator[Event]:
+    for one in answers:
+        approved = one.status == "resolved" and _agrees(one.payload)
+        async for event in confirm(session, one.interrupt_id, approved, crib=crib):
+            yield event
+
+
+def _agrees(payload: object) -> bool:
+    """Only a clear yes is one."""
+    if isinstance(payload, dict):
+        return cast("dict[str, Any]", payload).get("approved") is True
+    return payload is True
+
+
+def _text(message: UserMessage) -> str:
+    if isinstance(message.content, str):
+        return message.content
+    return " ".join(str(getattr(part, "text", "")) for part in message.content).strip()
+
+
+async def _encoded(run: LiveRun, asked: RunAgentInput, ping_seconds: float) -> AsyncIterator[bytes]:
+    encoder = EventEncoder()
+    translation = Translation(asked.thread_id, asked.run_id)
+    async for one in run.follow(ping_seconds=ping_seconds):
+        if one is None:
+            yield KEEPALIVE_COMMENT
+            continue
+        for event in translation.of(one.event):
+            yield encoder.encode(event).encode()
+    for event in translation.end():
+        yield encoder.encode(event).encode()
+
+
+class Translation:
+    """One run in AG-UI's words."""
+
+    def __init__(self, thread: str, run: str) -> None:
+        self._thread = thread
+        self._run = run
+        self._begun = False
+        self._message = ""  # the one being written
+        self._messages = 0
+        self._open_calls: dict[str, str] = {}  # id: tool
+        self._interrupts: list[Interrupt] = []
+        self._failed: dict[str, Any] | None = None
+
+    def of(self, event: dict[str, Any]) -> list[BaseEvent]:
+        """What one of our events is there."""
+        if event["type"] == "text":
+            return self._piece(event["delta"])
+        return [*self._close_message(), *self._other(event)]
+
+    def end(self) -> list[BaseEvent]:
+        """How the run ended."""
+        closed = self._close_message()
+        if self._failed is None:
+            outcome = RunFinishedInterruptOutcome(interrupts=self._interrupts) if self._interrupts else None
+            return [*closed, RunFinishedEvent(thread_id=self._thread, run_id=self._run, outcome=outcome)]
+        if self._failed == STOPPED.to_json():
+            cancelled = RunFinishedCancelledOutcome()
+            return [*closed, RunFinishedEvent(thread_id=self._thread, run_id=self._run, outcome=cancelled)]
+        said = " ".join(filter(None, [self._failed["message"], self._failed["hint"]]))
+        return [*closed, RunErrorEvent(message=said)]
+
+    def _other(self, event: dict[str, Any]) -> list[BaseEvent]:
+        match event["type"]:
+            case "run_started":
+                begun, self._begun = self._begun, True
+                return [] if begun else [RunStartedEvent(thread_id=self._thread, run_id=self._run)]
+            case "tool_started":
+                return self._call(event)
+            case "tool_finished":
+                self._open_calls.pop(event["call_id"], None)
+                message = f"{self._run}-{event['call_id']}"
+                return [ToolCallResultEvent(message_id=message, tool_call_id=event["call_id"], content=event["text"])]
+            case "confirmation_required":
+                self._interrupts.append(self._interrupt(event))
+            case "failed":
+                self._failed = event
+            case _:
+                return [] if event["type"] == "answered" else [CustomEvent(name=event["type"], value=event)]
+        return []
+
+    def _call(self, event: dict[str, Any]) -> list[BaseEvent]:
+        id = event["call_id"]
+        self._open_calls[id] = event["name"]
+        return [
+            ToolCallStartEvent(tool_call_id=id, tool_call_name=event["name"]),
+            ToolCallArgsEvent(tool_call_id=id, delta=json.dumps(event["arguments"], ensure_ascii=False)),
+            ToolCallEndEvent(tool_call_id=id),
+        ]
+
+    def _interrupt(self, event: dict[str, Any]) -> Interrupt:
+        tool = event["tool"]
+        because = f", because {event['reason']}" if event["reason"] else ""
+        said = json.dumps(event["arguments"], ensure_ascii=False)
+        return Interrupt(
+            id=event["id"],
+            reason="confirmation",
+            message=f"May {tool} be called with {said}? It asks first{because}.",
+            tool_call_id=next((id for id, name in reversed(self._open_calls.items()) if name == tool), None),
+            response_schema=ANSWER,
+            expires_at=event["expires_at"],
+        )
+
+    def _piece(self, delta: str) -> list[BaseEvent]:
+        opened: list[BaseEvent] = []
+        if not self._message:
+            self._messages += 1
+            self._message = f"{self._run}-text-{self._messages}"
+            opened = [TextMessageStartEvent(message_id=self._message, role="assistant")]
+        return [*opened, TextMessageContentEvent(message_id=self._message, delta=delta)]
+
+    def _close_message(self) -> list[BaseEvent]:
+        message, self._message = self._message, ""
+        return [TextMessageEndEvent(message_id=message)] if message else []

@@ -1,0 +1,132 @@
+"""What a server counts, for Prometheus. `docs/reference/metrics.md` lists the names, and is made from this file."""
+
+from collections.abc import Callable
+from typing import Any
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    generate_latest,
+)
+
+from toolcrib.agent import events
+
+_FAST = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5)
+_SLOW = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300)
+_MOST_TOOL_LABELS = 500  # a label each would be too much for catalogues of thousands
+OTHER = "other"
+
+
+class Metrics:
+    """One server's numbers; a `Watch` of its runs."""
+
+    def __init__(self, *, is_tool: Callable[[str], bool]) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        PlatformCollector(registry=self.registry)
+        self._is_tool = is_tool
+        self._tools: set[str] = set()
+
+        def counter(name: str, about: str, *labels: str) -> Counter:
+            return Counter(f"toolcrib_{name}", about, labels, registry=self.registry)
+
+        def histogram(name: str, about: str, *labels: str, buckets: tuple[float, ...] = _SLOW) -> Histogram:
+            return Histogram(f"toolcrib_{name}", about, labels, registry=self.registry, buckets=buckets)
+
+        self.tools = Gauge("toolcrib_tools", "Tools in the catalogue.", registry=self.registry)
+        self.sessions = Gauge(
+            "toolcrib_sessions", "Sessions in the store, of the server's own tenant.", registry=self.registry
+        )
+        self._active = Gauge("toolcrib_runs_active", "Runs under way.", registry=self.registry)
+        self._runs = counter("runs", "Runs that are over: answered, or failed (also when stopped).", "outcome")
+        self._run_seconds = histogram("run_seconds", "How long runs took.", "request_type")
+        self._discovery_seconds = histogram(
+            "discovery_seconds", "Searches of a model, by the arm that decided.", "arm", buckets=_FAST
+        )
+        self._discoveries = counter(
+            "discoveries", "Searches of a model: with a hit, or none because nothing fits.", "outcome"
+        )
+        self._enabled = counter("tools_enabled", "Tools that became visible to a model.")
+        self._tokens = counter("tokens", "Tokens put into requests, counted by us.", "part", "request_type")
+        self._all_tools = counter(
+            "tokens_all_tools", "What tool definitions alone would have taken with all tools loaded.", "request_type"
+        )
+        self._model_tokens = counter("model_tokens", "Tokens as the provider counts them.", "direction")
+        self._dollars = counter("model_dollars", "What the provider's price list says for them.")
+        self._calls = counter("tool_calls", "Tool calls that came back.", "tool", "outcome")
+        self._call_seconds = histogram("tool_call_seconds", "How long tool calls took.", "tool")
+        self._confirmations = counter("confirmations", "Calls that wait for a user's yes, and answers.", "event")
+        self._warnings = counter("warnings", "Warnings of runs, such as results that could not be read.")
+        self._requests = counter("http_requests", "Requests answered.", "method", "route", "status")
+        self._request_seconds = histogram("http_request_seconds", "Until the first byte of the answer.", "route")
+        self._refused = counter(
+            "refused_requests", "Requests refused at the door: host, origin, token, size, rate.", "reason"
+        )
+
+    def text(self) -> bytes:
+        """Everything, as Prometheus reads it."""
+        return generate_latest(self.registry)
+
+    def refused(self, reason: str) -> None:
+        self._refused.labels(reason).inc()
+
+    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
+        """An HTTP request got its answer."""
+        self._requests.labels(method, route, str(status)).inc()
+        self._request_seconds.labels(route).observe(seconds)
+
+    def confirmed(self, approved: bool) -> None:
+        self._confirmations.labels("approved" if approved else "declined").inc()
+
+    def began(self) -> None:
+        self._active.inc()
+
+    def ended(self) -> None:
+        self._active.dec()
+
+    def happened(self, event: events.Event) -> None:
+        """One event of a run."""
+        if isinstance(event, events.ToolFinished):
+            tool = self._label(event.name)
+            self._calls.labels(tool, "failed" if event.failed else "ok").inc()
+            self._call_seconds.labels(tool).observe(event.took_ms / 1000)
+        elif isinstance(event, events.ToolDiscoveryResult):
+            self._discoveries.labels("hit" if event.tools else "none").inc()
+        elif isinstance(event, events.ToolsEnabled):
+            self._enabled.inc(len(event.names))
+        elif isinstance(event, events.ConfirmationRequired):
+            self._confirmations.labels("asked").inc()
+        elif isinstance(event, events.Warning):
+            self._warnings.inc()
+        elif isinstance(event, events.Failed):
+            self._runs.labels("failed").inc()
+        elif isinstance(event, events.Answered):
+            self._runs.labels("answered").inc()
+        elif isinstance(event, events.UsageEvent):
+            self._used(event)
+
+    def _used(self, event: events.UsageEvent) -> None:
+        report: dict[str, Any] = dict(event.report)
+        kind = report["request_type"]
+        self._run_seconds.labels(kind).observe(event.seconds)
+        self._model_tokens.labels("input").inc(event.input_tokens)
+        self._model_tokens.labels("output").inc(event.output_tokens)
+        self._dollars.inc(event.cost or 0.0)
+        for part, tokens in report["tokens"].items():
+            if part != "total":
+                self._tokens.labels(part, kind).inc(tokens)
+        self._all_tools.labels(kind).inc(report["all_tools_loaded"]["tokens"])
+        for search in report["discoveries"]:
+            self._discovery_seconds.labels(search["arm"] or "none").observe(search["search_ms"] / 1000)
+
+    def _label(self, tool: str) -> str:
+        """A tool's name, if it is one: a model may invent any number of others."""
+        if tool not in self._tools:
+            if len(self._tools) >= _MOST_TOOL_LABELS or not self._is_tool(tool):
+                return OTHER
+            self._tools.add(tool)
+        return tool

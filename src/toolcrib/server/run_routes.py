@@ -1,0 +1,81 @@
+"""Runs: the user says something, or answers a question, and listens to what happens; or stops it."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Response
+
+from toolcrib.agent.runner import confirm, stream
+from toolcrib.server import sse
+from toolcrib.server.house import HouseHere, SessionId, StoreHere
+from toolcrib.server.refusals import refused
+from toolcrib.server.shapes import Answer, NewMessage, Refusal, Responses, Stopped
+
+routes = APIRouter(prefix="/api/sessions/{session}", tags=["runs"])
+REFUSALS: Responses = {
+    404: {"model": Refusal, "description": "There is no such session, or it is another's."},
+    409: {"model": Refusal, "description": "Something happens in it already: listen with `GET .../messages`."},
+    503: {"model": Refusal, "description": "Too much is going on, or the server is about to end."},
+}
+
+
+@routes.post("/messages", responses={**sse.OPENAPI, **REFUSALS})
+async def say(session: SessionId, message: NewMessage, house: HouseHere, store: StoreHere) -> Response:
+    """Say something to the agent, and listen to what happens. The run goes on when you stop listening."""
+    crib = house.served.crib
+    run = await house.runs.start(store, session, lambda opened: stream(opened, message.text, crib=crib))
+    return sse.event_stream(run, ping_seconds=house.options.ping_seconds)
+
+
+@routes.get(
+    "/messages",
+    responses={**sse.OPENAPI, 204: {"description": "Nothing happened since, and nothing happens."}, **REFUSALS},
+)
+async def listen(
+    session: SessionId,
+    house: HouseHere,
+    store: StoreHere,
+    last_event_id: Annotated[str | None, Header(examples=["300000"])] = None,
+    after: Annotated[str | None, Query(examples=["300000"])] = None,
+) -> Response:
+    """Listen to the run under way, from its beginning, or from after the event whose id is given (`Last-Event-ID`)."""
+    given = last_event_id or after
+    number = _number(given) if given else None
+    run = house.runs.find(store, session)
+    if number is None:
+        earlier = []
+        if run is None:
+            await store.events(session, after=2**53)  # is it there at all?
+    else:
+        earlier = await house.runs.replay(store, session, number, before=run.first_number if run else None)
+    if run is None and not earlier:
+        return Response(status_code=204)
+    seen = -1 if number is None else number
+    return sse.event_stream(run, earlier, after=seen, ping_seconds=house.options.ping_seconds)
+
+
+@routes.post("/confirmations/{confirmation}", responses={**sse.OPENAPI, **REFUSALS})
+async def answer_confirmation(
+    session: SessionId, confirmation: str, answer: Answer, house: HouseHere, store: StoreHere
+) -> Response:
+    """Answer a call that waits for the user's yes, and listen to what follows."""
+    crib = house.served.crib
+    run = await house.runs.start(
+        store, session, lambda opened: confirm(opened, confirmation, answer.approved, crib=crib)
+    )
+    house.metrics.confirmed(answer.approved)
+    return sse.event_stream(run, ping_seconds=house.options.ping_seconds)
+
+
+@routes.post("/stop", responses={404: REFUSALS[404]})
+async def stop(session: SessionId, house: HouseHere, store: StoreHere) -> Stopped:
+    """Stop what happens in a session. What was done so far is kept."""
+    stopped = await house.runs.stop(store, session)
+    if not stopped:
+        await store.events(session, after=2**53)  # is it there at all?
+    return Stopped(stopped=stopped)
+
+
+def _number(text: str) -> int:
+    if text.isascii() and text.removeprefix("-").isdigit() and len(text) <= 18:
+        return int(text)
+    raise refused(400, f"{text[:40]!r} is no id of an event.", "Give the last `id` that was received.")

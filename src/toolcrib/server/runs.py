@@ -1,0 +1,170 @@
+"""The runs of a server: each has a task of its own, so that it goes on whoever listens, until it is over or stopped."""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import Protocol
+
+from toolcrib.agent.events import Event, Failed
+from toolcrib.errors import ServerBusyError, SessionBusyError, ToolcribError
+from toolcrib.server.live_run import STRIDE, LiveRun, Numbered, position_of
+from toolcrib.server.logs import logged_session
+from toolcrib.stores.session import Session
+from toolcrib.stores.store import Store
+
+logger = logging.getLogger(__name__)
+
+Happening = Callable[[Session], AsyncGenerator[Event]]
+STOPPED = Failed(message="Stopped.", hint="What was done so far is kept.")
+PARKED = Failed(message="The server was shut down.", hint="What was done so far is kept. Say it again to go on.")
+_MOST_ENDS = 10_000
+
+
+class Watch(Protocol):
+    """Who is told what happens in all runs."""
+
+    def began(self) -> None: ...
+    def happened(self, event: Event) -> None: ...
+    def ended(self) -> None: ...
+
+
+class Runs:
+    """All that are under way, by tenant and session."""
+
+    def __init__(self, *, most: int, watch: Watch) -> None:
+        self._most = most
+        self._watch = watch
+        self._live: dict[tuple[str, str], tuple[LiveRun, asyncio.Task[None]]] = {}
+        self._ends: OrderedDict[tuple[str, str], int] = OrderedDict()  # where logs ended when last seen
+        self._farewell: dict[LiveRun, Failed] = {}
+        self.closing = False
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    def find(self, store: Store, session: str) -> LiveRun | None:
+        """The run of a session, if there is one now."""
+        found = self._live.get((store.tenant, session))
+        return found[0] if found else None
+
+    async def start(self, store: Store, session: str, happening: Happening) -> LiveRun:
+        """Let something happen in a session; given back when it has begun.
+
+        Raises:
+            SessionBusyError: Something happens there already.
+            ServerBusyError: Too much happens elsewhere, or the server is about to end.
+            ToolcribError: Whatever else keeps it from beginning.
+        """
+        key = store.tenant, session
+        if key in self._live:
+            raise SessionBusyError(session, "a run of this server")
+        if self.closing or len(self._live) >= self._most:
+            raise ServerBusyError(closing=self.closing)
+        run = LiveRun(session)
+        begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        task = asyncio.create_task(self._run(run, begun, store, happening), name=f"run of {session}")
+        self._live[key] = run, task
+        await asyncio.shield(begun)  # the one who asked may be gone; the run is not
+        return run
+
+    async def stop(self, store: Store, session: str) -> bool:
+        """End a run; gives whether there was one."""
+        found = self._live.get((store.tenant, session))
+        if found is None:
+            return False
+        await self._end(*found, STOPPED)
+        return True
+
+    async def close(self, grace_seconds: float) -> None:
+        """Begin nothing more, let runs finish, and park those that take too long."""
+        self.closing = True
+        tasks = {task for _, task in self._live.values()}
+        if tasks:
+            await asyncio.wait(tasks, timeout=grace_seconds)
+        await asyncio.gather(*(self._end(run, task, PARKED) for run, task in list(self._live.values())))
+
+    async def replay(self, store: Store, session: str, after: int, before: int | None = None) -> list[Numbered]:
+        """What the log has behind a number, and before another."""
+        logged = await store.events(session, after=position_of(after) if after >= 0 else -1)
+        found = [Numbered(line.position * STRIDE, line.event) for line in logged]
+        return [one for one in found if before is None or one.number < before]
+
+    async def _end(self, run: LiveRun, task: "asyncio.Task[None]", farewell: Failed) -> None:
+        if run not in self._farewell:
+            self._farewell[run] = farewell
+            task.cancel()
+        await asyncio.wait({task})
+
+    async def _run(self, run: LiveRun, begun: "asyncio.Future[None]", store: Store, happening: Happening) -> None:
+        self._watch.began()
+        try:
+            with logged_session(run.session):
+                async with store.open(run.session, create=False) as session:
+                    await self._follow(run, begun, store, session, happening)
+        except asyncio.CancelledError:  # stopped before the session was open
+            _settle(begun, ServerBusyError(closing=self.closing))
+        except Exception as error:
+            if not _settle(begun, error):
+                logger.error("A run ended badly", exc_info=error)
+        finally:
+            _settle(begun, None)
+            self._farewell.pop(run, None)
+            del self._live[store.tenant, run.session]
+            run.end()
+            self._watch.ended()
+
+    async def _follow(
+        self, run: LiveRun, begun: "asyncio.Future[None]", store: Store, session: Session, happening: Happening
+    ) -> None:
+        key = store.tenant, session.id
+        start = await self._end_of_log(store, session.id)
+        run.begins_at(start)
+        try:
+            async with aclosing(happening(session)) as events:
+                async for event in events:
+                    self._tell(run, event)
+                    _settle(begun, None)
+        except asyncio.CancelledError:
+            farewell = self._farewell.get(run)
+            if farewell is None:  # pragma: no cover - the loop itself is ending
+                raise
+            self._tell(run, farewell)
+        if run.logged:
+            await _log_rest(store, session, run, start)
+            self._ends[key] = start + len(run.logged)
+            self._ends.move_to_end(key)
+            if len(self._ends) > _MOST_ENDS:
+                self._ends.popitem(last=False)
+
+    def _tell(self, run: LiveRun, event: Event) -> None:
+        run.tell(event)
+        self._watch.happened(event)
+
+    async def _end_of_log(self, store: Store, session: str) -> int:
+        """Where the next line of the log will stand. Another process may have added some since we looked."""
+        known = self._ends.get((store.tenant, session), 0)
+        return known + len(await store.events(session, after=known - 1))
+
+
+async def _log_rest(store: Store, session: Session, run: LiveRun, start: int) -> None:
+    """Log what the run told and did not keep itself, because it was stopped: numbers must not be given twice."""
+    try:
+        kept = len(await store.events(session.id, after=start - 1))
+        if rest := run.logged[kept:]:
+            await session.append(events=rest)
+    except ToolcribError as error:  # the session was lost to another process, or the disk is full
+        logger.warning("The end of a run could not be logged: %s", error)
+
+
+def _settle(begun: "asyncio.Future[None]", error: Exception | None) -> bool:
+    """Answer the one who waits for the beginning, unless they were answered before."""
+    if begun.done():
+        return False
+    if error is None:
+        begun.set_result(None)
+    else:
+        begun.set_exception(error)
+        begun.exception()  # looked at: the one who waited may be gone
+    return True

@@ -1,0 +1,91 @@
+"""Sessions: made, listed, looked at, forgotten."""
+
+from fastapi import APIRouter, Response
+
+from toolcrib.server.house import House, HouseHere, SessionId, StoreHere
+from toolcrib.server.live_run import STRIDE
+from toolcrib.server.shapes import (
+    LoggedLine,
+    NewSession,
+    OpenConfirmation,
+    Refusal,
+    Responses,
+    SessionLine,
+    SessionShape,
+)
+from toolcrib.server.transcript import transcript
+from toolcrib.stores.record import SessionRecord
+
+MOST_SESSIONS = 200
+MOST_EVENTS = 1_000
+
+routes = APIRouter(prefix="/api/sessions", tags=["sessions"])
+MISSING: Responses = {404: {"model": Refusal, "description": "There is no such session, or it is another's."}}
+
+
+@routes.post("", status_code=201)
+async def create_session(house: HouseHere, store: StoreHere) -> NewSession:
+    """Make a session."""
+    async with store.open() as session:
+        return NewSession(id=session.id)
+
+
+@routes.get("")
+async def list_sessions(house: HouseHere, store: StoreHere) -> list[SessionLine]:
+    """The sessions, those changed last first."""
+    return [
+        SessionLine(
+            id=one.id,
+            title=one.title,
+            updated_at=one.updated_at,
+            messages=one.messages,
+            running=house.runs.find(store, one.id) is not None,
+        )
+        for one in await store.sessions(limit=MOST_SESSIONS)
+    ]
+
+
+@routes.get("/{session}", responses=MISSING)
+async def get_session(session: SessionId, house: HouseHere, store: StoreHere) -> SessionShape:
+    """All of a session: what was said, what the agent remembers, and what waits for the user."""
+    running = house.runs.find(store, session) is not None  # before: a run that ends meanwhile is then in the record
+    return _session(house, await store.read(session), running)
+
+
+@routes.delete("/{session}", status_code=204, responses=MISSING)
+async def delete_session(session: SessionId, house: HouseHere, store: StoreHere) -> Response:
+    """Forget a session; if the agent is at work in it, that is stopped first."""
+    await house.runs.stop(store, session)
+    await store.delete(session)
+    return Response(status_code=204)
+
+
+def _session(house: House, record: SessionRecord, running: bool) -> SessionShape:
+    crib = house.served.crib
+    now = crib.clock()
+    return SessionShape(
+        id=record.id,
+        title=record.title,
+        created_at=record.created_at,
+        updated_at=record.updated_at,
+        messages=transcript(record.history),
+        memory=record.memory.to_json(),
+        active=list(crib.toolbox(record.toolbox).active),
+        usage=dict(record.usage),
+        confirmations=[
+            OpenConfirmation(
+                id=one.id,
+                tool=one.tool,
+                arguments=dict(one.arguments),
+                created_at=one.created_at,
+                expires_at=one.expires_at,
+            )
+            for one in record.confirmations
+            if one.is_pending(now)
+        ],
+        events=[
+            LoggedLine(id=line.position * STRIDE, at=line.at, event=line.event) for line in record.events[-MOST_EVENTS:]
+        ],
+        last_event_id=record.events[-1].position * STRIDE if record.events else -1,
+        running=running,
+    )

@@ -50,7 +50,10 @@ def grep(workdir: Workdir, path: str, search: Search) -> list[Match]:
         search.matcher() as matcher,
         closing(_files(workdir, path, search, matcher.literals, deadline)) as files,
     ):
+        texts = [] if search.ignore_case else [text.encode() for text in matcher.literals]
         for file, content in files:
+            if texts and not any(text in content for text in texts):
+                continue  # cheaper than to ask
             lines = matcher.ask(content, search.limit - len(found))
             found += [Match(path=file, line=line, text=text) for line, text in lines]
             if len(found) >= search.limit:

@@ -60,3 +60,10 @@ def test_a_key_chooses_the_model_that_talks_unless_one_is_named() -> None:
     both = {"OPENAI_API_KEY": "o", "ANTHROPIC_API_KEY": "a"}
     assert Settings.from_environment(both).model.startswith("openai:")
     assert Settings.from_environment({**both, "TOOLCRIB_MODEL": "offline"}).model == "offline"
+
+
+def test_each_source_has_a_key_of_its_own_that_is_not_shown() -> None:
+    settings = Settings.from_environment({"TOOLCRIB_KEY_MY_PETS": "secret", "TOOLCRIB_KEY_OTHER": " "})
+    assert settings.key_of("my pets") == "secret"
+    assert settings.key_of("other") is None
+    assert "secret" not in repr(settings)

@@ -12,6 +12,7 @@
 | `TOOLCRIB_EMBEDDER_URL`   | OpenAI-compatible endpoint that embeds texts       | `OPENAI_BASE_URL`, else OpenAI |
 | `TOOLCRIB_EMBEDDER_KEY`   | its key                                            | `OPENAI_API_KEY`, see below    |
 | `TOOLCRIB_EMBEDDER_MODEL` | its model                                          | `text-embedding-3-small`       |
+| `TOOLCRIB_KEY_<SOURCE>`   | key of a source, such as `TOOLCRIB_KEY_PETSTORE`   | the source is asked without    |
 
 `OPENAI_API_KEY` is used only while `TOOLCRIB_EMBEDDER_URL` is not set: a key never goes to a host it was not made for.
 With `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` set, a model of that provider talks, unless `TOOLCRIB_MODEL` says another.
@@ -19,12 +20,14 @@ An empty variable counts as not set.
 """
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_MODEL = "text-embedding-3-small"
+KEY_PREFIX = "TOOLCRIB_KEY_"
 OFFLINE = "offline"  # the brain without a language model
 MODEL_BY_KEY = {"OPENAI_API_KEY": "openai:gpt-5.4-mini", "ANTHROPIC_API_KEY": "anthropic:claude-sonnet-5-5"}
 
@@ -43,6 +46,7 @@ class Settings:
     embedder_url: str = OPENAI_URL
     embedder_key: str | None = field(default=None, repr=False)  # a key does not belong in a log
     embedder_model: str = OPENAI_MODEL
+    source_keys: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)  # by variable
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Settings":
@@ -61,7 +65,17 @@ class Settings:
             embedder_url=(own_url or said.get("OPENAI_BASE_URL", OPENAI_URL)).rstrip("/"),
             embedder_key=said.get("TOOLCRIB_EMBEDDER_KEY", None if own_url else said.get("OPENAI_API_KEY")),
             embedder_model=said.get("TOOLCRIB_EMBEDDER_MODEL", OPENAI_MODEL),
+            source_keys={name: value for name, value in said.items() if name.startswith(KEY_PREFIX)},
         )
+
+    def key_of(self, source: str) -> str | None:
+        """The key of a source, such as an API, by its name."""
+        return self.source_keys.get(self.key_variable(source))
+
+    @staticmethod
+    def key_variable(source: str) -> str:
+        """The variable in which the key of a source stands."""
+        return KEY_PREFIX + re.sub(r"\W+", "_", source, flags=re.ASCII).upper()
 
     @property
     def sessions(self) -> str:

@@ -58,7 +58,7 @@ def serve_web() -> Generator[WebServer]:
             answer = server.answers.get(self.path.partition("?")[0], Answer(status=404, body="no such page"))
             self._send(answer if isinstance(answer, Answer) else answer(asked))
 
-        do_POST = do_GET
+        do_POST = do_PUT = do_PATCH = do_DELETE = do_GET
 
         def _send(self, answer: Answer) -> None:
             if answer.silent:

@@ -1,0 +1,167 @@
+// One conversation: open it, say something, answer a question, stop. The server holds the truth; here is how it is told.
+
+import { answerConfirmation, createSession, deleteSession, followRun, getSession, sendMessage, stopRun } from "./api.js";
+import { ended, settled, withAnswer, withEvent } from "./conversation.js";
+import { loadSessions, lostServer } from "./loading.js";
+import { go } from "./route.js";
+import { state, toolNamed } from "./state.js";
+import { otherTabs } from "./tabs.js";
+
+const RECONNECT_MS = [300, 1000, 3000];
+const SITE_MS = 120;
+let listening = null; // the AbortController of the stream that is read now
+let last = null; // the number of the newest event on the page; the server tells what came after it
+
+/** Show a session; null is a new one, which the server learns of with the first message. */
+export async function openSession(id) {
+  if (id === state.get().sessionId) return;
+  listening?.abort();
+  last = null;
+  state.set({ sessionId: id, title: "", turns: [], memory: null, active: [], running: false, notice: null, loading: id !== null });
+  if (id === null) return;
+  refreshAround(id);
+  await follow(id);
+}
+
+/** Read what the log has, and go on listening when a run is under way. */
+async function follow(id) {
+  await listen(id, (signal) => followRun(id, last, signal));
+  if (state.get().sessionId === id) state.set({ loading: false });
+}
+
+export async function send(text) {
+  if (state.get().running || !text.trim()) return;
+  state.set({ running: true, notice: null });
+  let id = state.get().sessionId;
+  try {
+    if (id === null) {
+      id = (await createSession()).id;
+      last = null;
+      state.set({ sessionId: id, turns: [] });
+      go(["chat", id], { replace: true });
+    }
+  } catch (error) {
+    state.set({ running: false });
+    failed(error);
+    return;
+  }
+  await listen(id, (signal) => sendMessage(id, text.trim(), signal), { ours: true });
+}
+
+export async function answer(confirmation, approved) {
+  const id = state.get().sessionId;
+  if (state.get().running || id === null) return;
+  state.set({ turns: withAnswer(state.get().turns, confirmation, approved ? "approved" : "declined"), running: true, notice: null });
+  const accepted = await listen(id, (signal) => answerConfirmation(id, confirmation, approved, signal), { ours: true });
+  if (accepted) return;
+  state.set({ turns: withAnswer(state.get().turns, confirmation, null) });
+  await follow(id); // another tab was faster, or it is too old: show what became of it
+}
+
+export async function stop() {
+  const { sessionId, running } = state.get();
+  if (!running || sessionId === null) return;
+  try {
+    await stopRun(sessionId);
+  } catch (error) {
+    failed(error);
+  }
+}
+
+export async function remove(id) {
+  try {
+    await deleteSession(id);
+  } catch (error) {
+    failed(error);
+    return;
+  }
+  if (state.get().sessionId === id) go(["chat"]);
+  await loadSessions();
+}
+
+/** Read a stream of events to its end, and again from where it broke. Gives whether anything was heard.
+ *
+ * `ours`: this tab let it happen, and tells the others.
+ */
+async function listen(id, open, { ours = false } = {}) {
+  listening?.abort();
+  const mine = (listening = new AbortController());
+  let heard = false;
+  for (let attempt = 0; ; attempt++) {
+    try {
+      for await (const event of attempt ? followRun(id, last, mine.signal) : open(mine.signal)) {
+        if (mine.signal.aborted) return heard;
+        last = event.id ?? last;
+        take(event.data);
+        if (ours && !heard) otherTabs.tell(id);
+        heard = true;
+      }
+      break;
+    } catch (error) {
+      if (mine.signal.aborted) return heard;
+      // Refused, or nothing was heard: the message may not have arrived, and must not be sent twice.
+      if (error.status || !heard || attempt >= RECONNECT_MS.length) {
+        failed(error);
+        break;
+      }
+      await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS[attempt]));
+    }
+  }
+  if (mine.signal.aborted) return heard;
+  finish(id, heard);
+  if (ours) otherTabs.tell(id);
+  return heard;
+}
+
+function take(event) {
+  const before = state.get();
+  const turns = withEvent(before.turns, event, performance.now());
+  const change = { turns, running: turns.at(-1)?.running ?? false, loading: false };
+  if (event.type === "tools_enabled") change.active = [...new Set([...before.active, ...event.names])];
+  if (event.type === "tool_finished" && changesSite(event)) siteChanged(event.text);
+  state.set(change);
+}
+
+function changesSite(event) {
+  return !event.failed && !event.text.startsWith("requires_confirmation") && toolNamed(event.name)?.risk !== "safe";
+}
+
+let siteTimer = null;
+
+// A little later, and once for several changes: a log that is read again has many.
+function siteChanged(text) {
+  clearTimeout(siteTimer);
+  const path = /\/site\/(?!images\/)[\w\-/]*/.exec(text)?.[0] ?? null;
+  siteTimer = setTimeout(() => state.set((now) => ({ siteChange: { version: now.siteChange.version + 1, path } })), SITE_MS);
+}
+
+function finish(id, heard) {
+  state.set({ running: false, turns: ended(state.get().turns) });
+  if (heard) {
+    refreshAround(id);
+    loadSessions();
+  }
+}
+
+/** What stands around the turns: title, memory, active tools, and which questions are still open. */
+async function refreshAround(id) {
+  try {
+    const kept = await getSession(id);
+    const { sessionId, turns, running } = state.get();
+    if (sessionId !== id) return;
+    const around = { title: kept.title, memory: kept.memory, active: kept.active ?? [] };
+    state.set(running ? around : { ...around, turns: settled(turns, kept.confirmations ?? []) });
+  } catch {
+    // They are shown as they were; whoever reads the log says what is wrong.
+  }
+}
+
+function failed(error) {
+  if (!error.status) lostServer();
+  state.set({ notice: { message: error.message, hint: error.hint ?? "" } });
+}
+
+otherTabs.hear((id) => {
+  if (id !== state.get().sessionId) loadSessions();
+  else if (!state.get().running) follow(id);
+});

@@ -1,0 +1,22 @@
+// What the page shows, in one place. `session.js` changes the conversation, `loading.js` the rest.
+
+import { createStore } from "./store.js";
+
+export const state = createStore({
+  app: null, // what is served: name, mode, surface, model, suggestions, site
+  trouble: null, // why the page cannot work at all: {message, hint}
+  online: true,
+  tools: null, // every tool, for the pegboard, the catalogue and the palette
+  sessions: [],
+  sessionId: null,
+  title: "",
+  turns: [],
+  memory: null,
+  active: [], // names of the tools that the model sees now
+  running: false,
+  loading: false, // a session is being fetched
+  notice: null, // a passing message: {message, hint}
+  siteChange: { version: 0, path: null }, // grows when the site may look different
+});
+
+export const toolNamed = (name) => state.get().tools?.find((tool) => tool.name === name) ?? null;

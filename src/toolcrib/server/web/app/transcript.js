@@ -1,0 +1,36 @@
+// Everything that was said and done, top to bottom; it follows the end unless the reader has scrolled up.
+
+import { html, useEffect, useLayoutEffect, useRef } from "./html.js";
+import { Skeleton } from "./notices.js";
+import { state } from "./state.js";
+import { useStore } from "./store.js";
+import { Turn } from "./turn.js";
+import { Welcome } from "./welcome.js";
+
+const NEAR_PX = 80;
+
+export function Transcript() {
+  const turns = useStore(state, (value) => value.turns);
+  const loading = useStore(state, (value) => value.loading);
+  const sessionId = useStore(state, (value) => value.sessionId);
+  const box = useRef(null);
+  const following = useRef(true);
+  useEffect(() => {
+    following.current = true;
+  }, [sessionId]);
+  useLayoutEffect(() => {
+    if (following.current && box.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [turns]);
+  const look = () => {
+    const { scrollTop, scrollHeight, clientHeight } = box.current;
+    following.current = scrollHeight - scrollTop - clientHeight < NEAR_PX;
+  };
+  return html`
+    <div class="transcript" ref=${box} onScroll=${look} role="log" aria-live="polite" aria-label="Messages" tabindex="0">
+      <div class="transcript-inner">
+        ${loading ? html`<${Skeleton} lines=${6} />` : turns.length === 0 ? html`<${Welcome} />` : null}
+        ${turns.map((turn, place) => html`<${Turn} key=${place} turn=${turn} isLast=${place === turns.length - 1} />`)}
+      </div>
+    </div>
+  `;
+}

@@ -17,7 +17,7 @@ from toolcrib.search.terms import content_words
 from training.corpus import is_dev
 
 JUNK = Path("training/data/turned_away.jsonl")
-THRESHOLDS = (0.02, 0.04, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4)
+THRESHOLDS = (0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.4)
 QUERIES = 400
 
 

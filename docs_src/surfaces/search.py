@@ -24,8 +24,9 @@ assert [tool.name for tool in toolbox.visible()] == ["tool_search"]
 
 found = asyncio.run(toolbox.call("tool_search", {"query": "delete_image"}))
 print(found.text)
-# Ready to call: delete_image [destructive, asks the user first].
-# If none fits, search again in other words.
+# Ready to call:
+# - delete_image(image, force?) [destructive, asks the user first]: Delete an image for good.
+# None fits? Search again in other words.
 
 assert found.value.tools == ("delete_image",)
 assert [tool.name for tool in toolbox.visible()] == ["tool_search", "delete_image"]

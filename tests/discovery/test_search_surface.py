@@ -46,10 +46,12 @@ async def test_what_is_found_is_ready_to_call() -> None:
     assert await said(box, "tool_search", query="find an image") == snapshot(
         (
             """\
-Ready to call: search_images, upload_image [moderate].
-If none fits, search again in other words.\
+Ready to call:
+- search_images(query): Search images by what they show.
+- upload_image(url) [moderate]: Put an image into the library.
+None fits? Search again in other words.\
 """,
-            23,
+            41,
         )
     )
     assert box.active == ("search_images", "upload_image")
@@ -62,9 +64,9 @@ async def test_a_repeated_query_says_that_the_tools_are_active() -> None:
         (
             """\
 Already active, so call instead of searching again: search_images, upload_image [moderate].
-If none fits, search again in other words.\
+None fits? Search again in other words.\
 """,
-            29,
+            28,
         )
     )
 
@@ -75,11 +77,13 @@ async def test_a_search_that_is_not_sure_says_so() -> None:
     assert await said(box, "tool_search", query="get it") == snapshot(
         (
             """\
-Ready to call: search_images, get_page.
+Ready to call:
+- search_images(query): Search images by what they show.
+- get_page(slug): Get one page by its slug.
 Not searched: github (still starting). Tell the user if the task needs one of these.
 Perhaps none of them fits: choose with care, or search again in other words.\
 """,
-            46,
+            65,
         )
     )
 
@@ -89,10 +93,11 @@ async def test_risk_and_confirmation_are_shown_where_there_are_any() -> None:
     assert await said(box, "tool_search", query="delete a page") == snapshot(
         (
             """\
-Ready to call: delete_page [destructive, asks the user first].
-If none fits, search again in other words.\
+Ready to call:
+- delete_page(slug) [destructive, asks the user first]: Delete a page for good.
+None fits? Search again in other words.\
 """,
-            25,
+            34,
         )
     )
 
@@ -113,13 +118,13 @@ Tell the user that these may not be used here.\
     assert box.active == ()
     both = toolbox(ScriptedIndex(("delete_page", 0.6), ("get_page", 0.4)), surface=search_surface, policy=policy)
     text, _ = await said(both, "tool_search", query="page")
-    assert "delete_page [destructive, not allowed]" in text
+    assert "delete_page(slug) [destructive, not allowed]" in text
     assert both.active == ("get_page",)
 
 
 async def test_a_stranger_cannot_call_its_own_tool_safe() -> None:
     box = toolbox(ScriptedIndex(("fetch", 1.0)), Catalog([make("fetch", source="mcp:web")]), surface=search_surface)
-    assert "fetch [moderate]" in (await said(box, "tool_search", query="fetch"))[0]
+    assert "fetch() [moderate]" in (await said(box, "tool_search", query="fetch"))[0]
 
 
 # Nothing found

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from toolcrib.discovery.render import label, marks, quoted, signature_line, specification
+from toolcrib.discovery.render import label, marks, quoted, short_line, signature_line, specification
 from toolcrib.discovery.shelves import OTHER, Shelves, shelves_of
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.errors import did_you_mean
@@ -46,6 +46,10 @@ class Display:
     def name(self, tool: Tool) -> str:
         """`name [what to know]`."""
         return f"{tool.name}{marks(*self._said(tool))}"
+
+    def short_line(self, tool: Tool) -> str:
+        """`name(arguments) [what to know]: a few words`."""
+        return short_line(tool, *self._said(tool))
 
     def line(self, tool: Tool) -> str:
         """`name(arguments) [what to know]: one line`."""

@@ -6,13 +6,14 @@ cleaned here (`tools/cleaning.py`). Each text stands in a snapshot test with its
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from toolcrib.discovery.signature import signature
+from toolcrib.discovery.signature import call_form, signature
 from toolcrib.tools.cleaning import ELLIPSIS, clean, clean_json
 from toolcrib.tools.description import first_sentence
 from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.tool import Risk, Tool
 
 MOST_LINE_CHARACTERS = 100
+MOST_SHORT_LINE_CHARACTERS = 50
 MOST_DESCRIPTION_CHARACTERS = 1_000
 MOST_NOTE_CHARACTERS = 500  # of one note of a protocol
 MOST_SCHEMA_CHARACTERS = 12_000  # some 3,000 tokens; beyond, the schema loses its descriptions, then its end
@@ -40,6 +41,13 @@ def name_line(tool: Tool) -> str:
 def signature_line(tool: Tool, *said: str) -> str:
     """`name(arguments) [what to know]: one line`; without `said` that is the risk, unless it is safe."""
     return _with_words(f"{signature(tool)}{marks(*(said or (tool.risk,)))}", tool)
+
+
+def short_line(tool: Tool, *said: str) -> str:
+    """`name(arguments) [what to know]: a few words`, where the whole definition follows by itself."""
+    words = clean(first_sentence(clean(tool.description, MOST_DESCRIPTION_CHARACTERS)), MOST_SHORT_LINE_CHARACTERS)
+    head = f"{call_form(tool)}{marks(*(said or (tool.risk,)))}"
+    return f"{head}: {words}" if words else head
 
 
 def compact_list(tools: Iterable[Tool]) -> str:

@@ -27,7 +27,6 @@ NO_TOOLS = "There are no tools. Answer without them."
 NO_QUERY = 'The query is empty. Say what should be done, such as "send an e-mail".'
 
 Query = Annotated[str, Field(description="What should be done: action and thing")]
-Limit = Annotated[int, Field(description=f"Most tools to return, up to {MOST_TOOLS}")]
 
 
 def search_surface(
@@ -40,7 +39,7 @@ def search_surface(
     display = Display(toolbox)
 
     @tool(name=name, description=DESCRIPTION, phrases=PHRASES)
-    async def search(query: Query, limit: Limit = 8) -> ToolResult:
+    async def search(query: Query, limit: int = 8) -> ToolResult:
         if not query.strip():
             return ToolResult.failure(NO_QUERY)
         found = await toolbox.search_async(query, limit=MOST_TOOLS)
@@ -97,15 +96,17 @@ def not_searched(missing: Sequence[str]) -> list[str]:
 
 
 def _answer(display: Display, shown: Sequence[Tool], *, sure: bool, new: bool, missing: Sequence[str]) -> str:
-    """Names alone: what they are and want stands in their definitions, which the model sees from now on."""
+    """A short line each: what else there is to know stands in their definitions, which the model sees from now on."""
     if not any(map(display.may_call, shown)):
         lines = tool_list(map(display.line, shown))
         return f"Found, but not allowed:\n{lines}\nTell the user that these may not be used here."
-    head = "Ready to call" if new else "Already active, so call instead of searching again"
+    if new:
+        found = f"Ready to call:\n{tool_list(map(display.short_line, shown))}"
+    else:
+        found = f"Already active, so call instead of searching again: {', '.join(map(display.name, shown))}."
     foot = (
-        "If none fits, search again in other words."
+        "None fits? Search again in other words."
         if sure
         else "Perhaps none of them fits: choose with care, or search again in other words."
     )
-    names = ", ".join(map(display.name, shown))
-    return "\n".join([f"{head}: {names}.", *not_searched(missing), foot])
+    return "\n".join([found, *not_searched(missing), foot])

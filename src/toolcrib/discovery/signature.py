@@ -13,6 +13,7 @@ from toolcrib.tools.cleaning import ELLIPSIS, clean, clean_json
 from toolcrib.tools.tool import Tool
 
 MOST_CHARACTERS = 200
+MOST_CALL_CHARACTERS = 80
 MOST_VALUES = 6  # of an enum
 MOST_VALUE_CHARACTERS = 24
 MOST_NAME_CHARACTERS = 48
@@ -36,6 +37,15 @@ def signature(tool: Tool) -> str:
     return f"{tool.name}({_joined(required, optional, MOST_CHARACTERS - len(tool.name) - 2)})"
 
 
+def call_form(tool: Tool) -> str:
+    """Name and names of arguments alone, for a model that sees the definition, too."""
+    needed = tool.parameters.get("required") or ()
+    names = [_spelled(name) + ("" if name in needed else "?") for name in _mapping(tool.parameters.get("properties"))]
+    required = [name for name in names if not name.endswith("?")]
+    optional = [name for name in names if name.endswith("?")]
+    return f"{tool.name}({_joined(required, optional, MOST_CALL_CHARACTERS - len(tool.name) - 2)})"
+
+
 def _arguments(parameters: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     needed = parameters.get("required")
     names = set(cast("Iterable[object]", needed)) if isinstance(needed, list | tuple) else set[object]()
@@ -48,14 +58,17 @@ def _arguments(parameters: Mapping[str, Any]) -> tuple[list[str], list[str]]:
 
 
 def _argument(name: str, schema: object, required: bool, whole: Mapping[str, Any]) -> str:
-    spelled = name if _PLAIN_NAME.fullmatch(name) else clean_json(name)
-    if len(spelled) > MOST_NAME_CHARACTERS:
-        spelled = spelled[:MOST_NAME_CHARACTERS] + ELLIPSIS
+    spelled = _spelled(name)
     kind = _kind(schema, whole, _MOST_LEVELS)
     default = _mapping(schema).get("default")
     if required or default is None:
         return f"{spelled}{'' if required else '?'}: {kind}"
     return f"{spelled}: {kind} = {_value(default)}"
+
+
+def _spelled(name: str) -> str:
+    spelled = name if _PLAIN_NAME.fullmatch(name) else clean_json(name)
+    return spelled if len(spelled) <= MOST_NAME_CHARACTERS else spelled[:MOST_NAME_CHARACTERS] + ELLIPSIS
 
 
 def _joined(required: Sequence[str], optional: Sequence[str], room: int) -> str:

@@ -23,6 +23,7 @@ from toolcrib.search.text import is_run
 _BARE = 2  # words that are too few to act on without a verb
 # Verbs that can be said of anything; "publish" or "send" tell more.
 _ANYTHING = frozenset(("create", "add", "new", "make", "update", "edit", "set", "change", "delete", "remove", "put"))
+_QUESTION_MARKS = ("?", "？", "؟")
 _DID_YOU_MEAN = re.compile(r"Did you mean ['\"`](.+?)['\"`]")
 
 
@@ -54,11 +55,11 @@ class Doer:
         found = yield from self.finder.find(errand.text)
         if not found.tools:
             return Outcome(text=nothing(found, self.language))
-        best = found.tools[0]
+        best = _doable(found.tools, errand)
         if (not found.sure and not _is_plain(errand, best)) or _is_bare(errand, best) or _is_groundless(errand, best):
             lines = [f"- **{tool.name}**: {tool.description}" for tool in found.tools[:3]]
             return Outcome(text=say("unsure", self.language, tools="\n".join(lines)))
-        tool = yield from self.finder.describe(_doable(found.tools, errand))
+        tool = yield from self.finder.describe(best)
         own = [extra for extra in errand.extras if is_argument(extra, tool)]
         if own:
             errand = Errand(f"{errand.text} with {' and '.join(own)}", errand.extras)
@@ -144,6 +145,8 @@ def _doable(tools: Sequence[KnownTool], errand: Errand) -> KnownTool:
     """The best tool whose arguments can be filled by rules; of those that do the same to the same."""
     best = tools[0]
     asked = deed_of(errand.said.verb.folded) if errand.said.verb else None
+    if not best.looks and _only_asks(errand):
+        best = next((tool for tool in tools if tool.looks), best)
     if best.looks and asked is not None and asked not in LOOKING:  # who says "rename" does not want to look
         best = next((tool for tool in tools if tool.deed is asked), best)
     verb = errand.said.verb.folded if errand.said.verb else ""
@@ -154,6 +157,13 @@ def _doable(tools: Sequence[KnownTool], errand: Errand) -> KnownTool:
     # Who speaks of a page alone does not want its sections deleted.
     whole = [tool for tool in fillable if all(_is_spoken(noun, errand) for noun in tool.nouns)]
     return best if best in whole else (whole or fillable)[0]
+
+
+def _only_asks(errand: Errand) -> bool:
+    """Whether the user wants to know something: a question without a verb that would change anything."""
+    asked = errand.text.rstrip().endswith(_QUESTION_MARKS)
+    deeds = {deed_of(word.folded) for word in errand.said.words if not word.is_small}
+    return asked and not deeds - {None, *LOOKING}
 
 
 def _is_spoken(noun: str, errand: Errand) -> bool:
@@ -176,7 +186,11 @@ def _is_bare(errand: Errand, tool: KnownTool) -> bool:
 
 def _is_groundless(errand: Errand, tool: KnownTool) -> bool:
     """Whether not one word speaks of what the tool does: however near a search finds it, it must not act on that."""
-    if tool.looks or errand.derived or errand.said.has_pronoun:
+    if tool.looks or errand.derived:
+        return False
+    if _only_asks(errand):
+        return True
+    if errand.said.has_pronoun:
         return False
     own = [*tool.words, *tool.told_nouns] if tool.description else list(tool.words)
     about = [word for word in own if word not in SMALL and word not in _ANYTHING]

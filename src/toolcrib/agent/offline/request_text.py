@@ -131,8 +131,13 @@ class RequestText:
         """The language its small words are from; English if they do not tell."""
         folded = [word.folded for word in self.words]
         counts = {name: sum(word in telltale for word in folded) for name, telltale in TELLTALE.items()}
-        best = max(counts, key=lambda name: counts[name])
-        return best if counts[best] > counts["en"] else _by_letters(self.text) if not counts["en"] else "en"
+        most = max(counts.values())
+        best = [name for name, count in counts.items() if count == most]
+        if len(best) == 1:
+            return best[0]
+        # Neighbours share their small words; letters may tell them apart, and else English is understood by most.
+        by_letters = _by_letters(self.text)
+        return by_letters if by_letters in best or "en" in best else best[0]
 
     @property
     def _verb(self) -> str:
@@ -153,7 +158,7 @@ def _unquoted(text: str) -> str:
     return next(group for group in quoted.groups() if group).strip() if quoted else text.strip()
 
 
-_LETTERS = (("pl", "ąęłńśźż"), ("de", "äöüß"), ("es", "ñ¿¡"), ("fr", "çèêœàù"))
+_LETTERS = (("pl", "ąęłńśźż"), ("de", "äöüß"), ("pt", "ãõ"), ("es", "ñ¿¡áíóú"), ("fr", "çèêœàù"))
 
 
 def _by_letters(text: str) -> str:

@@ -9,9 +9,10 @@ from urllib.parse import urlsplit
 
 from toolcrib.errors import SourceConfigError, SourceError, ToolDefinitionError, WebError
 from toolcrib.settings import Settings
+from toolcrib.sources.json_parts import items, mapping
 from toolcrib.sources.names import ToolNames, safe_prefix
 from toolcrib.sources.openapi_arguments import arguments_of
-from toolcrib.sources.openapi_document import OpenApiDocument, items, mapping
+from toolcrib.sources.openapi_document import OpenApiDocument
 from toolcrib.sources.openapi_operation import RISKS, OpenApiCall
 from toolcrib.sources.openapi_request import Credential
 from toolcrib.sources.shelf import Shelf

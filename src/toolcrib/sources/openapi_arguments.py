@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolcrib.errors import SourceConfigError
-from toolcrib.sources.openapi_document import OpenApiDocument, items, mapping
+from toolcrib.sources.json_parts import items, mapping
+from toolcrib.sources.openapi_document import OpenApiDocument
 from toolcrib.sources.openapi_schema import SchemaBundle
 
 WHOLE_BODY = "body"

@@ -7,6 +7,7 @@ from typing import Any, cast
 from urllib.parse import unquote, urljoin
 
 from toolcrib.errors import SourceConfigError
+from toolcrib.sources.json_parts import items, mapping
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 _MOST_REFERENCES = 50  # from one to the next, before it is called a circle
@@ -78,16 +79,6 @@ class OpenApiDocument:
         if not isinstance(found, Mapping):
             raise SourceConfigError(f"{self.place}: {pointer!r} leads nowhere.", hint="Correct the document.")
         return cast("Mapping[str, Any]", found)
-
-
-def mapping(value: object) -> Mapping[str, Any]:
-    """A JSON object; an empty one in place of anything else, for documents get much wrong."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
-
-
-def items(value: object) -> list[object]:
-    """A JSON list; an empty one in place of anything else."""
-    return cast("list[object]", value) if isinstance(value, list) else []
 
 
 def _yaml(text: str, place: str) -> object:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from toolcrib.sources.openapi_document import OpenApiDocument, items, mapping
+from toolcrib.sources.json_parts import items, mapping
+from toolcrib.sources.openapi_document import OpenApiDocument
 from toolcrib.tools.result import as_json
 
 # What a model needs nothing of.

@@ -1,0 +1,198 @@
+"""Agents elsewhere, found by their A2A card: each of their skills is a tool that takes a request in words."""
+
+import asyncio
+import json
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, cast
+from urllib.parse import urljoin, urlsplit
+
+from toolcrib.errors import AddressRefusedError, SourceConfigError, SourceError, SourceLoginError, WebError
+from toolcrib.settings import Settings
+from toolcrib.sources.a2a_messages import AgentCard, Reply, reply_of
+from toolcrib.sources.agents import CATEGORY, REQUEST, no_request, request_in
+from toolcrib.sources.json_parts import items, mapping
+from toolcrib.sources.names import ToolNames
+from toolcrib.sources.shelf import Shelf
+from toolcrib.sources.source import SourceState, ToolHolder
+from toolcrib.sources.web_guard import Web, WebGuard, WebLimits
+from toolcrib.tools.cleaning import clean
+from toolcrib.tools.result import ToolResult
+from toolcrib.tools.tool import Risk, Tool
+
+WELL_KNOWN = "/.well-known/agent-card.json"
+CARD_LIMITS = WebLimits(seconds=15, body_bytes=1_000_000)
+CALL_LIMITS = WebLimits(seconds=50, body_bytes=4_000_000)
+_POLL_SECONDS = 2.0
+_MOST_POLLS = 20
+_MOST_DESCRIPTION_CHARACTERS = 1_000
+_MOST_PHRASES = 5
+
+
+class A2aSource:
+    """The skills of one agent elsewhere, in a catalogue. `address` is its host, or the whole address of its card."""
+
+    def __init__(
+        self,
+        name: str,
+        address: str,
+        catalog: ToolHolder,
+        *,
+        key: str | None = None,
+        open_origins: tuple[str, ...] = (),
+        web: Web | None = None,
+        limits: WebLimits = CALL_LIMITS,
+        settings: Settings | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.names = ToolNames(name)
+        self.state = SourceState.STARTING
+        self.problem = ""
+        self._name = name
+        self._place = address if urlsplit(address).path.strip("/") else urljoin(address, WELL_KNOWN)
+        self._key = key or (settings or Settings.from_environment()).key_of(name)
+        self._web = web or WebGuard(open_origins=open_origins)
+        self._limits = limits
+        self._sleep = sleep
+        self._shelf = Shelf(catalog)
+        self._starting: asyncio.Task[None] | None = None
+
+    @property
+    def name(self) -> str:
+        """What its tools have as `source`."""
+        return f"agent:{self._name}"
+
+    async def start(self) -> None:
+        """Begin to read the card; comes back at once."""
+        if self._starting is None:
+            self._starting = asyncio.create_task(self.refresh(), name=self.name)
+
+    async def settled(self) -> None:
+        """Wait until the card is read, or cannot be."""
+        if self._starting is not None:
+            await asyncio.wait([self._starting])
+
+    async def refresh(self) -> None:
+        """Read the card again; a failure is told by `state` and `problem`, and the tools stay as they were."""
+        try:
+            card = await self._card()
+        except SourceError as error:
+            login = isinstance(error, SourceLoginError)
+            self.state, self.problem = SourceState.NEEDS_LOGIN if login else SourceState.DOWN, str(error)
+            return
+        names = self.names.give(str(skill["id"]) for skill in card.skills)
+        refused = self._shelf.keep([self._tool(names[str(skill["id"])], card, skill) for skill in card.skills])
+        self.state, self.problem = SourceState.READY, " ".join(refused)
+
+    async def stop(self) -> None:
+        """Take the skills out of the catalogue."""
+        starting, self._starting = self._starting, None
+        if starting is not None:
+            starting.cancel()
+            with suppress(asyncio.CancelledError):
+                await starting
+        self._shelf.clear()
+
+    async def _card(self) -> AgentCard:
+        try:
+            response = await self._web.fetch(self._place, headers={"accept": "application/json"}, limits=CARD_LIMITS)
+        except WebError as error:
+            raise SourceError(f"The card of {self._name} cannot be fetched: {error}") from None
+        if response.status in (401, 403):
+            raise SourceLoginError(f"{self._name} wants a login.")
+        if response.status != 200:
+            raise SourceError(f"The card of {self._name} cannot be fetched: status {response.status}.")
+        try:
+            card = AgentCard.read(json.loads(response.body), self._place)
+        except ValueError:
+            raise SourceConfigError(f"{self._place}: it is no agent card.", hint="Check the address.") from None
+        if self._key and urlsplit(card.url)[:2] != urlsplit(self._place)[:2]:
+            raise SourceConfigError(
+                f"{self._place}: it wants its calls, and your key, at {urlsplit(card.url).netloc}.",
+                hint="A key goes only to the host that has the card.",
+            )
+        return card
+
+    def _tool(self, name: str, card: AgentCard, skill: Mapping[str, Any]) -> Tool:
+        words = str(skill.get("description") or skill.get("name") or card.description)
+        examples = [clean(example, 100) for example in items(skill.get("examples")) if isinstance(example, str)]
+        tags = [clean(tag, 40) for tag in items(skill.get("tags")) if isinstance(tag, str)]
+        return Tool(
+            name=name,
+            description=clean(words, _MOST_DESCRIPTION_CHARACTERS),
+            parameters=REQUEST,
+            call=A2aCall(self._name, card, str(skill["id"]), self._web, self._limits, self._sleep, self._key),
+            category=CATEGORY,
+            phrases=tuple([*examples, *tags][:_MOST_PHRASES]),
+            risk=Risk.MODERATE,
+            source=self.name,
+            origin=self._place,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class A2aCall:
+    """Hands a request to one agent elsewhere, and waits for its answer."""
+
+    agent: str
+    card: AgentCard
+    skill: str
+    web: Web = field(compare=False, repr=False)
+    limits: WebLimits = field(compare=False, repr=False)
+    sleep: Callable[[float], Awaitable[None]] = field(compare=False, repr=False)
+    key: str | None = field(default=None, repr=False)
+
+    async def __call__(self, arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
+        """What the agent answered. A task that takes longer is asked after for a while, then left with its name."""
+        request = request_in(arguments)
+        if request is None:
+            return no_request(self.agent)
+        try:
+            reply = await self._ask(self.card.dialect.sending(request))
+            for _ in range(_MOST_POLLS):
+                if not reply.is_open:
+                    break
+                await self.sleep(_POLL_SECONDS)
+                reply = await self._ask(self.card.dialect.asking(reply.task))
+        except SourceError as error:
+            return ToolResult.failure(str(error))
+        return self._result(reply)
+
+    def _result(self, reply: Reply) -> ToolResult:
+        match reply.state:
+            case "completed":
+                return ToolResult(text=reply.text or "Done, without a word.", value=reply.text)
+            case "input_required":
+                return ToolResult.failure(f"{self.agent} asks back: {reply.text} Call it again with all it needs.")
+            case "auth_required":
+                return ToolResult.failure(f"{self.agent} wants the user to log in: {reply.text}")
+            case "working" | "submitted":
+                seconds = math.ceil(_POLL_SECONDS * _MOST_POLLS)
+                return ToolResult.failure(f"{self.agent} is still at it after {seconds} seconds (task {reply.task}).")
+            case state:
+                return ToolResult.failure(f"{self.agent} did not do it ({state or 'no state'}): {reply.text}")
+
+    async def _ask(self, call: Mapping[str, Any]) -> Reply:
+        content = json.dumps({"jsonrpc": "2.0", "id": 1, **call}).encode()
+        headers = dict(self.card.dialect.headers)
+        if self.key:
+            headers["authorization"] = f"Bearer {self.key}"
+        try:
+            response = await self.web.fetch(
+                self.card.url, method="POST", headers=headers, content=content, limits=self.limits
+            )
+        except AddressRefusedError:
+            raise SourceError(f"{self.agent} was not asked: its address may not be asked.") from None
+        except WebError as error:
+            raise SourceError(f"{self.agent} gave no answer: {error}") from None
+        if response.status in (401, 403):
+            raise SourceError(f"{self.agent} wants a key. Ask the user to set {Settings.key_variable(self.agent)}.")
+        try:
+            answer = mapping(cast("object", json.loads(response.body)))
+        except ValueError:
+            raise SourceError(f"{self.agent} answered with status {response.status} and no JSON.") from None
+        if error := mapping(answer.get("error")):
+            raise SourceError(f"{self.agent} refused: {clean(str(error.get('message', '')), 500)}")
+        return reply_of(mapping(answer.get("result")))

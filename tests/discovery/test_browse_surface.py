@@ -31,8 +31,8 @@ def test_the_model_sees_five_small_tools() -> None:
                 71,
             ),
             (
-                '{"type":"function","function":{"name":"search_tools","description":"Find tools by what they do, in any language. Always search before you say that something cannot be done.","parameters":{"type":"object","properties":{"query":{"description":"What should be done: action and thing","type":"string"},"limit":{"default":8,"description":"Most tools to return, up to 10","type":"integer"}},"required":["query"]}}}',
-                91,
+                '{"type":"function","function":{"name":"search_tools","description":"Find tools by what they do, in any language. Always search before you say that something cannot be done.","parameters":{"type":"object","properties":{"query":{"description":"What should be done: action and thing","type":"string"},"limit":{"default":8,"type":"integer"}},"required":["query"]}}}',
+                79,
             ),
             (
                 '{"type":"function","function":{"name":"get_tool","description":"Get a tool\'s arguments and usage notes, and make it callable. Do this before its first call.","parameters":{"type":"object","properties":{"name":{"description":"Exact name of the tool","type":"string"}},"required":["name"]}}}',

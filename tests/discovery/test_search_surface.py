@@ -28,8 +28,8 @@ def test_the_model_sees_one_small_tool() -> None:
     [search] = search_surface(toolbox())
     assert (compact_json(definition(search)), definition_tokens(search)) == snapshot(
         (
-            '{"type":"function","function":{"name":"tool_search","description":"Find tools for a task and make them callable. Describe the task in any language. Always search before you say that something cannot be done.","parameters":{"type":"object","properties":{"query":{"description":"What should be done: action and thing","type":"string"},"limit":{"default":8,"description":"Most tools to return, up to 10","type":"integer"}},"required":["query"]}}}',
-            97,
+            '{"type":"function","function":{"name":"tool_search","description":"Find tools for a task and make them callable. Describe the task in any language. Always search before you say that something cannot be done.","parameters":{"type":"object","properties":{"query":{"description":"What should be done: action and thing","type":"string"},"limit":{"default":8,"type":"integer"}},"required":["query"]}}}',
+            85,
         )
     )
 

@@ -18,7 +18,6 @@ from toolcrib.discovery.render import name_line, tool_list
 from toolcrib.discovery.search_surface import (
     NO_QUERY,
     NO_TOOLS,
-    Limit,
     Query,
     discovered,
     not_searched,
@@ -95,7 +94,7 @@ def _browse_category(display: Display) -> Tool:
 
 def _search_tools(display: Display, sources: SourceStates | None) -> Tool:
     @tool(description=SEARCH_TOOLS, phrases=("find a tool",))
-    async def search_tools(query: Query, limit: Limit = 8) -> ToolResult:
+    async def search_tools(query: Query, limit: int = 8) -> ToolResult:
         if not query.strip():
             return ToolResult.failure(NO_QUERY)
         found = await display.toolbox.search_async(query, limit=MOST_TOOLS)

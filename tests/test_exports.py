@@ -29,6 +29,7 @@ PUBLIC = {
     "Toolbox",
     "ToolcribError",
     "choose_mode",
+    "load_app",
     "run",
     "stream",
     "tool",

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from toolcrib.agent.crib import Crib as Crib
     from toolcrib.agent.runner import run as run, stream as stream
     from toolcrib.agent.toolset import CribToolset as CribToolset
+    from toolcrib.apps.build import load_app as load_app
     from toolcrib.catalog import Catalog as Catalog
     from toolcrib.discovery.modes import Mode as Mode, choose_mode as choose_mode
     from toolcrib.discovery.toolbox import Toolbox as Toolbox
@@ -43,6 +44,7 @@ _HOMES = {
     "Toolbox": "toolcrib.discovery.toolbox",
     "ToolcribError": "toolcrib.errors",
     "choose_mode": "toolcrib.discovery.modes",
+    "load_app": "toolcrib.apps.build",
     "run": "toolcrib.agent.runner",
     "stream": "toolcrib.agent.runner",
     "tool": "toolcrib.tools.function",
@@ -67,6 +69,7 @@ __all__ = [  # spelled out for type checkers; `tests/test_exports.py` keeps it e
     "Toolbox",
     "ToolcribError",
     "choose_mode",
+    "load_app",
     "run",
     "stream",
     "tool",

@@ -41,7 +41,9 @@ class Rule:
     `name`, `category` and `source` are patterns such as `cms_delete*`; case does not count. `role` is one role.
     """
 
-    decision: Decision | str  # words are welcome, for rules are also read from files; what is kept are members
+    # Words are welcome, for rules are also read from files; what is kept are members. None: no later rule counts, the
+    # tool's own `confirm` and its risk decide.
+    decision: Decision | str | None
     _: KW_ONLY
     name: str | None = None
     category: str | None = None  # "" is for tools without a category
@@ -51,7 +53,8 @@ class Rule:
     reason: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "decision", _one_of(Decision, self.decision, "decision"))
+        if self.decision is not None:
+            object.__setattr__(self, "decision", _one_of(Decision, self.decision, "decision"))
         if self.risk is not None:
             object.__setattr__(self, "risk", _one_of(Risk, self.risk, "risk"))
 
@@ -101,6 +104,8 @@ class Policy:
         risk = self.risk_of(tool)
         for rule in self.rules:
             if rule.fits(tool, risk, role):
+                if rule.decision is None:
+                    break
                 decision = Decision(rule.decision)
                 return Verdict(decision, rule.reason or _REASONS[decision])
         decision = Decision(self.by_risk[risk])

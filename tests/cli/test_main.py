@@ -27,7 +27,7 @@ def toolcrib(*arguments: str, **environment: str) -> subprocess.CompletedProcess
         (
             ["xyzzy"],
             'error: Unknown command "xyzzy".\n'
-            "hint: There are: chat, search, explain, tools, check, tokens, sessions, bench.\n",
+            "hint: There are: chat, run, new, schema, demo, serve, search, explain, ...\n",
         ),
         (["tools", "shwo"], 'error: Unknown command "shwo".\nhint: Did you mean "show"?\n'),
         (["check", "--form", "x"], "error: Unknown option: --form.\nhint: Did you mean --from?\n"),

@@ -12,13 +12,17 @@ from toolcrib.cli.chat import chat
 from toolcrib.cli.check import check
 from toolcrib.cli.demo import demo
 from toolcrib.cli.explain import explain
+from toolcrib.cli.new import new
 from toolcrib.cli.output import complain, speak_any_script
+from toolcrib.cli.run import run
+from toolcrib.cli.schema import schema
 from toolcrib.cli.search import search
 from toolcrib.cli.serve import serve
 from toolcrib.cli.sessions import app as sessions
+from toolcrib.cli.sources import sources
 from toolcrib.cli.tokens import tokens
 from toolcrib.cli.tools import app as tools
-from toolcrib.errors import EmbedderError, StoreError, ToolcribError, UnknownSessionError
+from toolcrib.errors import EmbedderError, StoreError, ToolcribError, UnknownSessionError, UnsetVariableError
 
 OK, USAGE, NEGATIVE, AUTH, UNREACHABLE, TOOL_ERROR = range(6)
 INTERRUPTED = 130
@@ -26,6 +30,7 @@ INTERRUPTED = 130
 EXIT_CODES: dict[type[ToolcribError], int] = {  # any other is USAGE
     EmbedderError: UNREACHABLE,
     StoreError: UNREACHABLE,
+    UnsetVariableError: AUTH,
     UnknownSessionError: USAGE,
 }
 
@@ -42,6 +47,9 @@ app = App(
     suppress_keyboard_interrupt=False,  # `main` answers it
 )
 app.command(chat)
+app.command(run)
+app.command(new)
+app.command(schema)
 app.command(demo)
 app.command(serve)
 app.command(search)
@@ -49,6 +57,7 @@ app.command(explain)
 app.command(tools)
 app.command(check)
 app.command(tokens)
+app.command(sources)
 app.command(sessions)
 app.command(bench)
 

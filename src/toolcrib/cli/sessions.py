@@ -2,6 +2,7 @@
 
 import asyncio
 import json as json_format
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -18,6 +19,7 @@ from toolcrib.errors import StoreError
 from toolcrib.memory.render import render_memory
 from toolcrib.settings import Settings
 from toolcrib.stores.record import SessionInfo, SessionRecord, Totals, checked_id
+from toolcrib.stores.session_log import log_of, tool_calls_in
 from toolcrib.stores.store import Store, open_store
 
 app = App(name="sessions", help="List the conversations that are kept, show, export, import or delete them.")
@@ -78,21 +80,34 @@ def show(id: str, /, *, store: StorePlace = None, tenant: Tenant = "", json: Jso
 
 
 @app.command
-def export(id: str, /, *, output: Path | None = None, store: StorePlace = None, tenant: Tenant = "") -> int:
-    """Write all of a session as one JSON document.
+def export(
+    id: str,
+    /,
+    *,
+    output: Path | None = None,
+    jsonl: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+    store: StorePlace = None,
+    tenant: Tenant = "",
+) -> int:
+    """Write all of a session as one JSON document, or its log.
 
     Example: `toolcrib sessions export 3f9c2a71d04be865 --output session.json`
 
     Args:
         id: The session's id.
         output: The file to write; else it goes to stdout.
+        jsonl: Only the log: what happened, one event a line, with durations and tokens.
     """
-    document = _document(_read(id, store, tenant))
+    record = _read(id, store, tenant)
+    if jsonl:
+        text = "".join(f"{json_format.dumps(line, ensure_ascii=False)}\n" for line in log_of(record))
+    else:
+        text = json_format.dumps(_document(record), ensure_ascii=output is not None, indent=2) + "\n"
     if output is None:
-        write_json(document)
+        sys.stdout.write(text)
         return 0
     try:
-        output.write_text(json_format.dumps(document, indent=2) + "\n", encoding="utf-8")
+        output.write_text(text, encoding="utf-8")
     except OSError as error:
         raise StoreError(f"{str(output)!r} cannot be written: {error.strerror}.", hint="Name another file.") from error
     note(f"wrote {output}")
@@ -218,10 +233,16 @@ def _facts(record: SessionRecord) -> Iterator[tuple[str, str]]:
         "changed": _when(record.updated_at),
         "messages": str(len(record.history)),
         "usage": _usage(record.usage),
+        "tool calls": _calls(record),
         "memory": "".join(f"\n  {line}" for line in memory),
         "waits for a yes to": "".join(f"\n  {line}" for line in waiting),
     }
     return ((label, text) for label, text in facts.items() if text)
+
+
+def _calls(record: SessionRecord) -> str:
+    calls, failed = tool_calls_in(record)
+    return f"{calls}{f', {failed} failed' if failed else ''}" if calls else ""
 
 
 def _usage(usage: Totals) -> str:

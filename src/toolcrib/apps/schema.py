@@ -1,0 +1,89 @@
+"""The JSON Schema of an app's file, for editors; and the reference page, made from the same models."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from toolcrib.apps.spec import Spec
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def json_schema() -> dict[str, Any]:
+    """What an app's file may hold, as JSON Schema."""
+    return {"$schema": DIALECT, **Spec.model_json_schema()}
+
+
+def reference_page() -> str:
+    """Every key with its kind, what it is without being said, and what it means."""
+    schema = Spec.model_json_schema()
+    parts = [("The file", "", schema), *_parts(schema, schema, "")]
+    return "\n".join(_section(title, path, part) for title, path, part in parts)
+
+
+def _parts(part: dict[str, Any], root: dict[str, Any], above: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """The mappings below a mapping, in the order of the file."""
+    for key, value in part.get("properties", {}).items():
+        found, mark = _mapping_in(value, root)
+        if found is not None:
+            path = f"{above}{key}{mark}"
+            if path == "agents[].tools":  # the same as `tools`
+                continue
+            yield f"`{path}`", path, found
+            yield from _parts(found, root, f"{path}.")
+
+
+def _mapping_in(value: dict[str, Any], root: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
+    if "$ref" in value:
+        found = root["$defs"][value["$ref"].rpartition("/")[2]]
+        return (found, "") if "properties" in found else (None, "")
+    items: dict[str, Any] = value.get("items", {})
+    if "$ref" in items:
+        return root["$defs"][items["$ref"].rpartition("/")[2]], "[]"
+    return None, ""
+
+
+def _section(title: str, path: str, part: dict[str, Any]) -> str:
+    required = part.get("required", ())
+    lines = [
+        f"## {title}",
+        "",
+        part.get("description", ""),
+        "",
+        "| key | value | without it | meaning |",
+        "|---|---|---|---|",
+    ]
+    for key, value in part["properties"].items():
+        default = "required" if key in required else _default(value)
+        meaning = value.get("description", "").replace("|", "\\|")
+        lines.append(f"| `{key}` | {_kind(value)} | {default} | {meaning} |")
+    return "\n".join([*lines, ""])
+
+
+def _kind(value: dict[str, Any]) -> str:
+    if "enum" in value:
+        return ", ".join(f"`{one}`" for one in value["enum"])
+    if "const" in value:
+        return f"`{value['const']}`"
+    if "anyOf" in value:
+        kinds = [_kind(one) for one in value["anyOf"] if one.get("type") != "null"]
+        return " or ".join(dict.fromkeys(kinds))
+    if "$ref" in value:
+        return {"Risk": "`safe`, `moderate`, `destructive`"}.get(value["$ref"].rpartition("/")[2], "mapping")
+    kind = value.get("type")
+    if kind == "array":
+        return "list"
+    names = {
+        "object": "mapping",
+        "string": "text",
+        "integer": "number",
+        "number": "number",
+        "boolean": "`true`, `false`",
+    }
+    return names.get(kind, "mapping") if isinstance(kind, str) else "mapping"
+
+
+def _default(value: dict[str, Any]) -> str:
+    default = value.get("default")
+    if default in (None, "", [], {}) or isinstance(default, dict):
+        return ""
+    return f"`{str(default).lower() if isinstance(default, bool) else default}`"

@@ -1,0 +1,210 @@
+"""What an app's file may say. These models are the published JSON Schema, and the reference page is made from them."""
+
+from typing import Annotated, Any, Literal, TypeAlias, cast
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, WithJsonSchema
+
+from toolcrib.discovery.modes import SHARE
+from toolcrib.tools.tool import Risk
+
+PolicyWord: TypeAlias = Literal["auto", "allow", "ask", "deny", "hide"]
+ToolInjection: TypeAlias = Literal["auto", "direct", "compact_direct", "discovery"]
+SurfaceName: TypeAlias = Literal["search", "browse", "domains"]
+WorkdirMode: TypeAlias = Literal["auto", "here", "app", "temporary"]
+Backend: TypeAlias = Literal["auto", "openai_compat", "openai_responses", "anthropic"]
+
+ID = r"^[A-Za-z][A-Za-z0-9_-]{0,39}$"  # with `ask_` in front it is still the name of a tool
+
+
+class Part(BaseModel):
+    """A mapping in the file: only keys that are known."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+def _one_or_many(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def _named(value: object) -> object:
+    """A list of names as a mapping without options."""
+    if not isinstance(value, list):
+        return value
+    names = cast("list[object]", value)
+    return dict.fromkeys(names) if all(isinstance(name, str) for name in names) else names
+
+
+Texts: TypeAlias = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_one_or_many),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}, mode="validation"),
+]
+Options: TypeAlias = dict[str, Any]
+
+
+class AppInfo(Part):
+    """What the app is."""
+
+    app_id: str = Field(description="Short name, also the key under which it keeps things.", pattern=ID)
+    name: str = Field(default="", description="Name for people.")
+    version: str = Field(default="", description="Its version, in quotes.")
+    description: str = Field(default="", description="What it is for.")
+
+
+class Runtime(Part):
+    """How it runs."""
+
+    mode: Literal["conversation", "task"] = Field(
+        default="conversation", description="`conversation` talks until you leave; `task` answers one request and ends."
+    )
+    message: str = Field(default="", description="The request of a task, where none is given with `--message`.")
+    workdir_mode: WorkdirMode = Field(
+        default="auto",
+        description="Where the tools work: `auto` in `workdir`, or without one in the folder you are in; `here`; "
+        "`app`, beside this file; `temporary`, in a new folder that is removed at the end.",
+    )
+    workdir: str = Field(default="", description="The work folder, from this file on; only with `workdir_mode: auto`.")
+    max_turns: int = Field(default=15, ge=1, le=1_000, description="Most requests to the model for one answer.")
+    timeout: float = Field(default=300, gt=0, description="Seconds for one answer.")
+    tool_timeout: float = Field(default=60, gt=0, description="Seconds for one call of a tool.")
+    max_cost: float | None = Field(default=None, gt=0, description="US dollars for one answer, if the price is known.")
+    tool_injection: ToolInjection = Field(
+        default="auto",
+        description="What the model sees of the tools: all (`direct`), a line each (`compact_direct`), a way to find "
+        "them (`discovery`), or the first of these that fits into the share (`auto`).",
+    )
+    surface: SurfaceName = Field(default="search", description="How tools are found in discovery.")
+    context_window: int | None = Field(
+        default=None, gt=0, description="Tokens the model can read; else what is known of the model."
+    )
+    context_share: float = Field(default=SHARE, gt=0, le=1, description="How much of that tools may take at the start.")
+    preload: int = Field(
+        default=0, ge=0, description="Tokens of tools that the user's own words may activate before the model is asked."
+    )
+    confirm_in_words: bool = Field(default=True, description="Whether a yes in the talk confirms a call.")
+    entry_agent: str = Field(default="", description="Who talks with the user; the first agent unless given.")
+    session_log: str = Field(default="", description="Folder for a log of each session, as `<session>.jsonl`.")
+
+
+class BrainConfig(Part):
+    """How the provider is reached."""
+
+    api_key: SecretStr | None = Field(default=None, description="The key, best as `{{env.NAME}}`.")
+    credential: str = Field(default="", description="The key by its name under `credentials`.")
+    base_url: str = Field(default="", description="The provider's address, where it is another than usual.")
+
+
+class Brain(Part):
+    """Which model thinks."""
+
+    provider: str = Field(
+        default="offline",
+        description="`offline` (no model, no key), `openai`, `anthropic`, `openrouter`, `deepseek`, ...",
+    )
+    model: str = Field(default="", description="The model's name at the provider.")
+    backend: Backend = Field(default="auto", description="The wire it speaks, where the provider does not tell.")
+    config: BrainConfig = BrainConfig()
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    max_tokens: int | None = Field(default=None, ge=1, description="Tokens of one answer of the model.")
+    seed: int | None = None
+
+
+class Rule(Part):
+    """A policy for the tools that fit every condition; patterns such as `fs_*` are welcome."""
+
+    category: str | None = None
+    module: str | None = Field(default=None, description="The tools of a module.")
+    name: str | None = Field(default=None, description="Tools by name.")
+    source: str | None = Field(default=None, description="Where tools come from, such as `mcp:github`.")
+    risk: Risk | None = None
+    role: str | None = Field(default=None, description="Only for agents of this role.")
+    policy: PolicyWord
+    reason: str = Field(default="", description='Half a sentence that reads on after "because".')
+
+
+class Capabilities(Part):
+    """Who may call what. The first rule that fits decides."""
+
+    default_policy: PolicyWord = Field(
+        default="auto", description="For tools without a rule; `auto` goes by risk: destructive ones ask."
+    )
+    rules: tuple[Rule, ...] = ()
+    trusted: tuple[str, ...] | None = Field(default=None, description="Sources that may call their own tools safe.")
+
+
+class OpenApi(Part):
+    """A service with an OpenAPI document; each of its operations is a tool."""
+
+    document: str = Field(description="A file, from this one on, or an address.")
+    base_url: str = Field(default="", description="Where the service is, if not where the document says.")
+    key: SecretStr | None = Field(default=None, description="Its key, best as `{{env.NAME}}`.")
+    credential: str = Field(default="", description="The key by its name under `credentials`.")
+    open_origins: Texts = Field(
+        default=(), description="Addresses in your own network that it may be at, such as `http://localhost:8080`."
+    )
+
+
+class Tools(Part):
+    """Where the tools come from."""
+
+    modules: Annotated[
+        dict[str, Options | None],
+        BeforeValidator(_named),
+        WithJsonSchema(
+            {
+                "anyOf": [
+                    {"type": "object", "additionalProperties": {"type": ["object", "null"]}},
+                    {"type": "array", "items": {"type": "string"}},
+                ]
+            },
+            mode="validation",
+        ),
+    ] = Field(default={}, description="Modules with their options: `filesystem`, `memory`, `web`, `shell`, others.")
+    python: Texts = Field(default=(), description="`package.module:catalog`, Python files, folders of them.")
+    mcp_files: Texts = Field(default=(), description="Files with MCP servers, such as `.mcp.json`.")
+    mcp_servers: dict[str, Options] = Field(default={}, description="MCP servers, each as in such a file.")
+    openapi: dict[str, OpenApi] = Field(default={}, description="Services by name, each with an OpenAPI document.")
+    metadata: Texts = Field(default=(), description="YAML files that say more about tools.")
+    guidance: str = Field(default="", description="Folder of Markdown files about whole categories.")
+    pinned: tuple[str, ...] = Field(default=(), description="Tools that the model always sees.")
+    capabilities: Capabilities = Capabilities()
+
+
+def _inherited(value: object) -> object:
+    return None if value == "inherit" else value
+
+
+class Agent(Part):
+    """One agent."""
+
+    id: str = Field(description="Its name; another agent calls it as `ask_<id>`.", pattern=ID)
+    role: str = Field(default="", description="What it is; rules can be for a role.")
+    description: str = Field(default="", description="What it is good at: other agents find it by this.")
+    phrases: tuple[str, ...] = Field(default=(), description="How people ask for it.")
+    brain: Brain = Brain()
+    system_prompt: str = Field(default="", description="What it is told beside the common prompt.")
+    system_prompt_file: str = Field(default="", description="The same from a file.")
+    prompt: dict[str, str] = Field(
+        default={}, description="Sections of the common prompt in other words; empty leaves one out."
+    )
+    tools: Annotated[
+        Tools | None,
+        BeforeValidator(_inherited),
+        WithJsonSchema({"anyOf": [{"const": "inherit"}, {"$ref": "#/$defs/Tools"}]}, mode="validation"),
+    ] = Field(default=None, description="`inherit`, the tools of the app, or tools of its own.")
+    agents: tuple[str, ...] | None = Field(
+        default=None, description="Whom it may call; all others for the one that talks, nobody for the others."
+    )
+
+
+class Spec(Part):
+    """An app of Toolcrib: a whole agent in one file."""
+
+    app: AppInfo
+    runtime: Runtime = Runtime()
+    credentials: dict[str, SecretStr] = Field(default={}, description="Keys by name, best as `{{env.NAME}}`.")
+    agents: tuple[Agent, ...] = Field(
+        description="One agent or several; the first one talks.", json_schema_extra={"minItems": 1}
+    )
+    tools: Tools = Tools()

@@ -137,6 +137,8 @@ async def test_small_talk_is_answered_without_a_tool(notes: Talk, text: str, beg
         ("rename the tax note to Taxes", ("update_note", {"note": "n3", "title": "Taxes"})),
         ("new note: water the plants", ("create_note", {"title": "water the plants"})),
         ("grep the files for TODO", ("grep_files", {"pattern": "TODO"})),
+        ("search inside the file todo.txt for milk", ("grep_files", {"pattern": "milk", "path": "todo.txt"})),
+        ("delete n2", ("delete_note", {"note": "n2"})),
         ("fetch the web page of my bank", None),
     ],
 )

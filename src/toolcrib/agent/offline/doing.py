@@ -150,7 +150,9 @@ def _doable(tools: Sequence[KnownTool], errand: Errand) -> KnownTool:
     if best.looks and asked is not None and asked not in LOOKING:  # who says "rename" does not want to look
         best = next((tool for tool in tools if tool.deed is asked), best)
     verb = errand.said.verb.folded if errand.said.verb else ""
-    if verb and verb not in best.words and verb not in best.told_nouns:  # "hide" is what another one says it does
+    if (
+        verb and verb not in _ANYTHING and verb not in best.words and verb not in best.told_nouns
+    ):  # "hide" is what another one says it does
         best = next((tool for tool in tools if verb in tool.told_nouns and not tool.looks), best)
     same = [tool for tool in tools if tool.deed is best.deed and set(tool.nouns) & set(best.nouns)]
     fillable = [tool for tool in same if not any(one.is_nested for one in tool.required)] or [best]
@@ -190,7 +192,9 @@ def _is_groundless(errand: Errand, tool: KnownTool) -> bool:
         return False
     if _only_asks(errand):
         return True
-    if errand.said.has_pronoun:
+    verb = errand.said.verb
+    written = bool(errand.said.identifiers) and verb is not None and deed_of(verb.folded) is tool.deed
+    if errand.said.has_pronoun or written:
         return False
     own = [*tool.words, *tool.told_nouns] if tool.description else list(tool.words)
     about = [word for word in own if word not in SMALL and word not in _ANYTHING]

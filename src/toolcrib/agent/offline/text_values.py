@@ -14,7 +14,7 @@ def _set(said: str) -> frozenset[str]:
     return frozenset(said.split())
 
 
-_QUERIES = _set("query q search keyword keywords term terms question prompt topic pattern phrase regex")
+_QUERIES = _set("query q search keyword keywords term terms question prompt topic phrase")
 TITLES = _set("title name label subject headline heading caption")
 _BODIES = _set("body content text message description note comment markdown fact value data")
 _ADDRESSES = _set("url uri link href address website endpoint webhook")
@@ -50,8 +50,10 @@ def text_value(parameter: Parameter, given: Words) -> str | None:
         return given.spend(named)
     if names & _QUERIES:
         return _query(parameter, given)
-    if names & _PATHS and (found := next((one for one in said.identifiers if one not in given.spent), None)):
-        return given.spend(found)
+    if names & _PATHS:
+        found = next((one for one in said.identifiers if one not in given.spent), said.named)
+        if found:
+            return given.spend(found)
     if names & TITLES:
         return _title(parameter, given)
     if names & _BODIES:

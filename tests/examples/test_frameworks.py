@@ -95,3 +95,12 @@ def test_a_model_that_never_ends_is_stopped(
     bodies = started(file, "Which plants?", [Turn(Call("list_plants"))] * 15, monkeypatch)
     assert capsys.readouterr().out == "No answer after 15 steps.\n"
     assert len(bodies) == 15
+
+
+def test_pydantic_ai(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("PYDANTIC_AI_NO_BANNER", "1")
+    bodies = started("pydantic_ai_agent.py", "Give the fern some water", SCRIPT, monkeypatch)
+    assert capsys.readouterr().out == "The fern is happy.\n"
+    assert [entry["name"] for entry in bodies[0]["tools"]] == ["tool_search"]
+    assert NOTE in str(bodies[1])
+    assert "The fern has 0.5 litres more." in str(bodies[2])

@@ -1,0 +1,82 @@
+"""The agent's token benchmark: what it counts, what it calls kept, and that the bounds hold."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import agent_tokens
+from benchmarks.agent_talks import LONG, TALKS
+from benchmarks.request_parts import PARTS, kept_prefix, overhead
+from benchmarks.wire.server import Wire
+from toolcrib.discovery.modes import Mode
+from toolcrib.discovery.protocols import Delivery
+from toolcrib.discovery.tokens import count_tokens
+from toolcrib.discovery.wire import WIRES
+from toolcrib_cms import build
+
+NOTES = "<active-protocols>\n## get\nGOTCHA: careful\n</active-protocols>"
+TOOL = {"name": "find", "input_schema": {}}
+
+
+def chat(*messages: dict[str, Any]) -> dict[str, Any]:
+    return {"tools": [TOOL], "messages": list(messages)}
+
+
+def called(name: str, id: str) -> dict[str, Any]:
+    return {"role": "assistant", "tool_calls": [{"id": id, "function": {"name": name, "arguments": "{}"}}]}
+
+
+def test_every_text_of_a_chat_request_is_counted_as_what_it_is() -> None:
+    body = chat(
+        {"role": "system", "content": f"Be good, see <active-protocols>.\n{NOTES}"},
+        {"role": "user", "content": "Hello"},
+        called("find", "1"),
+        {"role": "tool", "tool_call_id": "1", "content": "Ready to call: get"},
+        {"role": "system", "content": "News"},
+        {"role": "user", "content": "<system>More news</system>"},
+        called("get", "2"),
+        {"role": "tool", "tool_call_id": "2", "content": "a lot of data " * 50},
+        {"role": "assistant", "content": "Many words " * 50},
+    )
+    parts = overhead("openai-chat", body, {"find"})
+    assert tuple(parts) == PARTS
+    assert parts["prompt"] == count_tokens("Be good, see <active-protocols>.\n") + 4
+    assert parts["protocols"] == count_tokens(NOTES)
+    assert parts["discovery"] == count_tokens("find {}") + count_tokens("Ready to call: get") + 8
+    assert parts["calls"] == count_tokens("get {}") + 4
+    assert parts["notices"] == count_tokens("News") + count_tokens("<system>More news</system>") + 8
+    assert parts["memory"] == 0
+
+
+def test_a_prefix_is_kept_up_to_the_first_change() -> None:
+    one, two = {"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"}
+    same, whole = kept_prefix("openai-chat", chat(one), chat(one, two))
+    assert same == whole
+    same, whole = kept_prefix("openai-chat", chat(one), {**chat(one, two), "tools": [{**TOOL, "name": "find_all"}]})
+    assert same < whole / 2
+    held_back = {**chat(one, two), "tools": [TOOL, {"name": "get", "defer_loading": True}]}
+    assert kept_prefix("anthropic", chat(one), held_back)[0] == kept_prefix("anthropic", chat(one), chat(one, two))[0]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_the_bounds_hold(wire: Wire) -> None:
+    cms = build(":memory:")
+    for talk in [TALKS[0], TALKS[2], TALKS[12]]:
+        held = await agent_tokens.hold(cms, [talk], wire, Mode.DISCOVERY, Delivery.AUTO)
+        assert held.most <= agent_tokens.MOST[talk.kind]
+    long = await agent_tokens.hold(cms, LONG, wire, Mode.DISCOVERY, Delivery.APPEND)
+    if wire != "openai-chat":
+        assert all(same == whole for same, whole in long.kept)
+    cms.close()
+
+
+def test_the_page_and_the_numbers_are_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(agent_tokens, "TALKS", [TALKS[0], TALKS[2], TALKS[12]])
+    monkeypatch.setattr(agent_tokens, "LONG", LONG[:2])
+    monkeypatch.setattr(agent_tokens, "WIRES", ("openai-responses",))
+    monkeypatch.setattr("sys.argv", ["agent_tokens.py", "--out", str(tmp_path / "page")])
+    assert agent_tokens.main() == 0
+    assert (tmp_path / "page.md").read_text("utf-8").startswith("# What tools cost an agent\n")
+    assert all(one["kept"] for one in json.loads((tmp_path / "page.json").read_text("utf-8"))["promises"])

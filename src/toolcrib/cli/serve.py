@@ -98,6 +98,11 @@ def run_server(served: "Served", options: "Options", taken: socket, *, talk: Ite
     from toolcrib.server.logs import log_as_json
 
     _ = served.model  # a model that cannot be used is said before anything else
+    settings = Settings.from_environment()
+    if settings.traces:
+        from toolcrib.server.tracing import provider_for, traced
+
+        served = traced(served, provider_for(settings.traces, served.version), content=settings.trace_content)
     log_as_json()
     app = create_app(served, options)
     say(address(options, taken))

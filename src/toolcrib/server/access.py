@@ -2,14 +2,19 @@
 
 import logging
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
-from starlette.datastructures import MutableHeaders
+from opentelemetry.context import attach, detach
+from opentelemetry.propagate import extract
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from toolcrib.server.metrics import OTHER, Metrics
 from toolcrib.server.served import SITE
 
+STATIC = "/static/"
 logger = logging.getLogger(__name__)
 
 # Nothing inline and nothing from elsewhere: whatever a tool or a model writes stays text.
@@ -51,7 +56,8 @@ class Access:
                 self._note(scope, message["status"], time.perf_counter() - began)
             await send(message)
 
-        await self._app(scope, receive, answered)
+        with _caller_trace(scope):
+            await self._app(scope, receive, answered)
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         route = _route(scope)
@@ -61,6 +67,20 @@ class Access:
         logger.info("%s %s %s", scope["method"], scope["path"], status, extra={"fields": fields})
 
 
+@contextmanager
+def _caller_trace(scope: Scope) -> Generator[None]:
+    """Let what happens inside belong to the trace that the caller names (`traceparent`), if it does."""
+    headers = Headers(scope=scope)
+    if "traceparent" not in headers:
+        yield
+        return
+    mark = attach(extract(headers))
+    try:
+        yield
+    finally:
+        detach(mark)
+
+
 def _add_headers(path: str, message: Message) -> None:
     headers = MutableHeaders(scope=message)
     on_site = path.startswith(SITE)
@@ -68,7 +88,7 @@ def _add_headers(path: str, message: Message) -> None:
         headers.setdefault(name, value)
     headers["Content-Security-Policy"] = SITE_POLICY if on_site else PAGE_POLICY
     headers["X-Frame-Options"] = "SAMEORIGIN" if on_site else "DENY"
-    headers.setdefault("Cache-Control", "no-store")
+    headers.setdefault("Cache-Control", "no-cache" if path.startswith(STATIC) else "no-store")
 
 
 def _route(scope: Scope) -> str:

@@ -54,7 +54,6 @@ async def extraction(house: HouseHere, response: Response) -> ExtractionHealth:
 async def metrics(house: HouseHere) -> Response:
     """Everything that is counted, for Prometheus."""
     house.metrics.tools.set(len(house.served.crib.catalog))
-    house.metrics.sessions.set(len(await house.served.store.sessions()))
     return Response(house.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
 

@@ -22,6 +22,11 @@ def logged_session(session: str) -> Generator[None]:
         _session.reset(mark)
 
 
+def session_here() -> str:
+    """The session that this task works for; empty where there is none."""
+    return _session.get()
+
+
 class JsonLines(logging.Formatter):
     """One JSON object a record: `at`, `level`, `logger`, `message`, and what is known of `session`, `trace`, `span`."""
 
@@ -32,7 +37,7 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        if session := _session.get():
+        if session := session_here():
             said["session"] = session
         said |= _trace()
         said |= getattr(record, "fields", {})

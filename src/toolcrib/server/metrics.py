@@ -38,9 +38,7 @@ class Metrics:
             return Histogram(f"toolcrib_{name}", about, labels, registry=self.registry, buckets=buckets)
 
         self.tools = Gauge("toolcrib_tools", "Tools in the catalogue.", registry=self.registry)
-        self.sessions = Gauge(
-            "toolcrib_sessions", "Sessions in the store, of the server's own tenant.", registry=self.registry
-        )
+        self._sessions = counter("sessions", "Sessions made here.")
         self._active = Gauge("toolcrib_runs_active", "Runs under way.", registry=self.registry)
         self._runs = counter("runs", "Runs that are over: answered, or failed (also when stopped).", "outcome")
         self._run_seconds = histogram("run_seconds", "How long runs took.", "request_type")
@@ -70,6 +68,9 @@ class Metrics:
     def text(self) -> bytes:
         """Everything, as Prometheus reads it."""
         return generate_latest(self.registry)
+
+    def made_session(self) -> None:
+        self._sessions.inc()
 
     def refused(self, reason: str) -> None:
         self._refused.labels(reason).inc()

@@ -27,6 +27,7 @@ MISSING: Responses = {404: {"model": Refusal, "description": "There is no such s
 async def create_session(house: HouseHere, store: StoreHere) -> NewSession:
     """Make a session."""
     async with store.open() as session:
+        house.metrics.made_session()
         return NewSession(id=session.id)
 
 

@@ -1,5 +1,6 @@
 """The conversation as a page shows it, from the messages as the agent keeps them."""
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
@@ -31,7 +32,7 @@ def _messages(history: Sequence[Any]) -> Iterator[Message]:
                         text=_text(part["content"]),
                         at=at,
                         name=part["tool_name"],
-                        arguments=calls.pop(call_id, None),
+                        arguments=_arguments(calls.pop(call_id, None)),
                         call_id=call_id,
                     )
                 case _:
@@ -40,3 +41,13 @@ def _messages(history: Sequence[Any]) -> Iterator[Message]:
 
 def _text(content: object) -> str:
     return content if isinstance(content, str) else as_json(content)
+
+
+def _arguments(said: object) -> Any:
+    """As a model wrote them: most providers send text."""
+    if not isinstance(said, str):
+        return said
+    try:
+        return json.loads(said)
+    except ValueError:
+        return said

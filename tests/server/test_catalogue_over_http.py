@@ -1,0 +1,114 @@
+"""The catalogue and the playground over HTTP, through the same policy as an agent."""
+
+from scripted_agent import Shop
+from server_scene import scene
+
+from toolcrib.policy import Decision, Policy, Rule
+
+
+def test_tools_are_listed_with_what_people_want_to_know() -> None:
+    with scene() as here:
+        tools = here.http.get("/api/tools").json()
+        images = here.http.get("/api/tools", params={"category": "images"}).json()
+        categories = here.http.get("/api/categories").json()
+    assert [tool["name"] for tool in tools][:3] == ["search_images", "rename_page", "delete_page"]
+    assert images == [
+        {
+            "name": "search_images",
+            "description": "Search images by what they show.",
+            "category": "images",
+            "risk": "safe",
+            "confirm": False,
+            "source": "python",
+        }
+    ]
+    assert [tool["name"] for tool in tools if tool["confirm"]] == ["delete_page"]
+    assert categories == [
+        {"name": "images", "tools": 1},
+        {"name": "pages", "tools": 2},
+        {"name": "reports", "tools": 2},
+    ]
+
+
+def test_a_tool_tells_all_of_itself() -> None:
+    with scene() as here:
+        tool = here.http.get("/api/tools/search_images").json()
+        missing = here.http.get("/api/tools/search_image")
+    assert tool["parameters"]["properties"] == {"query": {"type": "string"}}
+    assert tool["protocol"] == {"next": "Use the id of an image with set_hero_image."}
+    assert tool["phrases"] == ["find an image", "search photos"]
+    assert tool["can_try"]
+    assert tool["tokens"] > 20
+    assert missing.status_code == 404
+    assert missing.json()["hint"] == "Did you mean 'search_images'?"
+
+
+def test_only_tools_that_do_no_harm_can_be_tried() -> None:
+    shop = Shop()
+    with scene(shop=shop) as here:
+        tried = here.post("/api/tools/search_images/try", {"arguments": {"query": "fern"}})
+        wrong = here.post("/api/tools/search_images/try", {"arguments": {}})
+        broken = here.post("/api/tools/broken_report/try", {"arguments": {"name": "x"}})
+        refused = here.post("/api/tools/delete_page/try", {"arguments": {"slug": "home"}})
+        missing = here.post("/api/tools/nope/try", {"arguments": {}})
+    assert tried.json()["text"] == '{"images":[{"id":"img-7","title":"Hero: fern"}]}'
+    assert not tried.json()["failed"]
+    assert (wrong.status_code, wrong.json()["failed"]) == (200, True)
+    assert (broken.status_code, broken.json()["failed"]) == (200, True)
+    assert (refused.status_code, refused.json()["error"]) == (
+        403,
+        "delete_page may change something, so it is not for trying.",
+    )
+    assert missing.status_code == 404
+    assert shop.deleted == []
+
+
+def test_a_search_explains_itself_and_stands_beside_a_plain_ranking() -> None:
+    with scene() as here:
+        found = here.post("/api/search", {"query": "find an image", "limit": 2}).json()
+        nothing = here.post("/api/search", {"query": "how deep is the ocean"}).json()
+        empty = here.post("/api/search", {"query": "  "}).json()
+    best = found["hits"][0]
+    assert (best["name"], best["lexical_rank"]) == ("search_images", 1)
+    assert "image" in " ".join(best["matched"])
+    assert found["bm25"][0] == "search_images"
+    assert found["confidence"] > 0.5
+    assert found["took_ms"] > 0
+    assert nothing["hits"] == []
+    assert nothing["reason"]
+    assert nothing["nearest"]
+    assert empty["reason"] == "The request has no words."
+
+
+def test_what_policy_hides_is_nowhere() -> None:
+    hidden = Policy(rules=(Rule(decision=Decision.HIDE, name="delete_page"),))
+    with scene(policy=hidden) as here:
+        assert "delete_page" not in here.http.get("/api/tools").text
+        assert here.http.get("/api/tools/delete_page").status_code == 404
+        assert here.post("/api/tools/delete_page/try", {}).status_code == 404
+        found = here.post("/api/search", {"query": "delete a page"}).text
+        assert "delete_page" not in found
+        assert "delete_page" not in here.http.get("/api/check").text
+        assert here.http.get("/api/tokens").json()["rows"][0]["visible"] == 4
+
+
+def test_check_and_tokens_are_those_of_the_command_line() -> None:
+    shop = Shop()
+
+    @shop.catalog.tool(related=["no_such_tool"])
+    async def lonely(x: int) -> int:
+        """Do it."""
+        return x
+
+    with scene(shop=shop) as here:
+        findings = here.http.get("/api/check").json()
+        table = here.http.get("/api/tokens").json()
+    assert ("lonely", True) in [(one["tool"], bool(one["hint"])) for one in findings]
+    assert [(row["mode"], row["step"]) for row in table["rows"]] == [
+        ("direct", "at each step"),
+        ("compact", "at step 0"),
+        ("discovery", "at step 0"),
+        ("discovery", "after one search"),
+        ("discovery", "after two searches"),
+    ]
+    assert table["rows"][0]["tokens"] > table["rows"][2]["tokens"]

@@ -1,0 +1,256 @@
+"""A conversation over HTTP: said, streamed, resumed, shared, stopped, and there again after a restart."""
+
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from scripted_agent import Shop
+from server_scene import QUIET, Gate, Scene, events, kinds, scene
+
+from toolcrib.server.options import Options
+from toolcrib.stores.sqlite import SqliteStore
+
+SEARCH = [("tool_search", {"query": "find an image"})]
+IMAGES = [("search_images", {"query": "fern"})]
+WAIT = [("wait_for_gate", {"name": "Ada"})]
+HANG = [("slow_archive", {"name": "x"})]
+
+
+def test_what_happens_comes_as_events_each_with_a_larger_number() -> None:
+    with scene(SEARCH, IMAGES, "Here is a fern.") as here:
+        session = here.session()
+        with here.http.stream("POST", f"/api/sessions/{session}/messages", json={"text": "a fern, please"}) as answer:
+            assert answer.headers["content-type"].startswith("text/event-stream")
+            told = list(events(answer))
+    assert kinds([event for _, event in told]) == [
+        "run_started",
+        "tool_discovery_start",
+        "tool_discovery_result",
+        "tools_enabled",
+        "tool_started",
+        "tool_finished",
+        "text",
+        "answered",
+        "usage",
+    ]
+    numbers = [number for number, _ in told]
+    assert numbers == sorted(set(numbers))
+    assert next(event for _, event in told if event["type"] == "answered")["text"] == "Here is a fern."
+
+
+def test_a_session_tells_what_was_said_done_and_remembered() -> None:
+    with scene(SEARCH, IMAGES, "Here is a fern.") as here:
+        session = here.session()
+        told = here.say(session, "a fern, please")
+        seen = here.http.get(f"/api/sessions/{session}").json()
+        listed = here.http.get("/api/sessions").json()
+    assert [(one["role"], one["name"]) for one in seen["messages"]] == [
+        ("user", None),
+        ("tool", "tool_search"),
+        ("tool", "search_images"),
+        ("assistant", None),
+    ]
+    assert seen["messages"][2]["arguments"] == {"query": "fern"}
+    assert seen["active"] == ["search_images"]
+    assert seen["memory"]["entities"][0]["id"] == "img-7"
+    assert seen["title"] == "a fern, please"
+    assert [line["event"]["type"] for line in seen["events"]] == [kind for kind in kinds(told) if kind != "text"]
+    assert seen["last_event_id"] == seen["events"][-1]["id"]
+    assert not seen["running"]
+    assert [(one["id"], one["title"], one["running"]) for one in listed] == [(session, "a fern, please", False)]
+
+
+def test_a_client_that_comes_back_gets_the_rest_of_a_run_under_way() -> None:
+    shop = Shop()
+    gate = Gate(shop)
+    with scene(WAIT, "Ada is through.", shop=shop) as here:
+        session = here.session()
+        path = f"/api/sessions/{session}/messages"
+        before = _listen_until(here, "POST", path, "tool_started", json={"text": "go"})  # and then the client is gone
+        assert here.http.get(f"/api/sessions/{session}").json()["running"]
+        with here.http.stream("GET", path, headers={"Last-Event-ID": str(before[-1][0])}) as answer:
+            gate.open()
+            after = list(events(answer))
+    numbers = [number for number, _ in (*before, *after)]
+    assert numbers == sorted(set(numbers))
+    assert kinds([event for _, event in (*before, *after)]) == [
+        "run_started",
+        "tool_started",
+        "tool_finished",
+        "text",
+        "answered",
+        "usage",
+    ]
+    assert "".join(event["delta"] for _, event in after if event["type"] == "text") == "Ada is through."
+
+
+def test_after_the_run_the_rest_comes_from_the_log() -> None:
+    with scene("One.", "Two.") as here:
+        session = here.session()
+        here.say(session, "first")
+        last = here.http.get(f"/api/sessions/{session}").json()["last_event_id"]
+        here.say(session, "second")
+        with here.http.stream("GET", f"/api/sessions/{session}/messages?after={last}") as answer:
+            told = [event for _, event in events(answer)]
+    assert kinds(told) == ["run_started", "answered", "usage"]
+    assert told[1]["text"] == "Two."
+
+
+def test_a_client_far_behind_gets_the_log_and_then_the_run() -> None:
+    shop = Shop()
+    gate = Gate(shop)
+    with scene("One.", WAIT, "Two.", shop=shop) as here:
+        session = here.session()
+        path = f"/api/sessions/{session}/messages"
+        here.say(session, "first")
+        _listen_until(here, "POST", path, "tool_started", json={"text": "second"})
+        with here.http.stream("GET", path, headers={"Last-Event-ID": "0"}) as answer:
+            gate.open()
+            told = list(events(answer))
+    assert [event["type"] for _, event in told if event["type"] != "text"] == [
+        "answered",
+        "usage",
+        "run_started",
+        "tool_started",
+        "tool_finished",
+        "answered",
+        "usage",
+    ]
+    assert [number for number, _ in told] == sorted({number for number, _ in told})
+
+
+def test_where_nothing_happens_there_is_nothing_to_listen_to() -> None:
+    with scene("One.") as here:
+        session = here.session()
+        assert here.http.get(f"/api/sessions/{session}/messages").status_code == 204
+        here.say(session, "first")
+        last = here.http.get(f"/api/sessions/{session}").json()["last_event_id"]
+        behind = here.http.get(f"/api/sessions/{session}/messages", headers={"Last-Event-ID": str(last)})
+        strange = here.http.get(f"/api/sessions/{session}/messages", headers={"Last-Event-ID": "x y"})
+    assert behind.status_code == 204
+    assert strange.status_code == 400
+
+
+def test_two_clients_share_one_run_and_cannot_begin_another() -> None:
+    shop = Shop()
+    gate = Gate(shop)
+    with scene(WAIT, "Ada is through.", shop=shop) as here:
+        session = here.session()
+        path = f"/api/sessions/{session}/messages"
+        with here.http.stream("POST", path, json={"text": "go"}) as first:
+            told = events(first)
+            assert next(told)[1]["type"] == "run_started"
+            busy = here.post(path, {"text": "me too"})
+            with here.http.stream("GET", path) as second:
+                gate.open()
+                seen = list(events(second))
+            rest = list(told)
+    assert (busy.status_code, busy.json()["error"]) == (
+        409,
+        f"The session {session!r} is busy: a run of this server has it open.",
+    )
+    assert seen[1:] == rest
+    assert seen[0][1]["type"] == "run_started"
+
+
+def test_stop_ends_a_run_in_mid_stream_and_the_session_goes_on() -> None:
+    with scene(HANG, "Better now.") as here:
+        session = here.session()
+        with here.http.stream("POST", f"/api/sessions/{session}/messages", json={"text": "go"}) as answer:
+            told = events(answer)
+            assert [next(told)[1]["type"] for _ in range(2)] == ["run_started", "tool_started"]
+            assert here.post(f"/api/sessions/{session}/stop").json() == {"stopped": True}
+            rest = [event for _, event in told]
+        assert rest == [{"type": "failed", "message": "Stopped.", "hint": "What was done so far is kept."}]
+        assert here.post(f"/api/sessions/{session}/stop").json() == {"stopped": False}
+        here.say(session, "again")
+        seen = here.http.get(f"/api/sessions/{session}").json()
+    ids = [line["id"] for line in seen["events"]]
+    assert ids == [100_000 * position for position in range(len(ids))]  # no number was given twice
+    assert [line["event"]["type"] for line in seen["events"]] == [
+        "run_started",
+        "tool_started",
+        "failed",
+        "run_started",
+        "answered",
+        "usage",
+    ]
+
+
+def test_a_session_can_be_deleted_also_while_the_agent_is_at_work() -> None:
+    with scene(HANG) as here:
+        session = here.session()
+        _listen_until(here, "POST", f"/api/sessions/{session}/messages", "tool_started", json={"text": "go"})
+        assert here.http.delete(f"/api/sessions/{session}").status_code == 204
+        assert here.http.get(f"/api/sessions/{session}").status_code == 404
+        assert here.http.get("/api/sessions").json() == []
+
+
+def test_a_conversation_goes_on_after_a_restart(tmp_path: Path) -> None:
+    place = tmp_path / "sessions.db"
+    with scene(SEARCH, IMAGES, "Here is a fern.", store=SqliteStore(place)) as here:
+        session = here.session()
+        here.say(session, "a fern, please")
+        before = here.http.get(f"/api/sessions/{session}").json()
+    with scene("It is img-7.", store=SqliteStore(place)) as here:
+        assert here.http.get(f"/api/sessions/{session}").json() == before
+        here.say(session, "which id does it have?")
+        after = here.http.get(f"/api/sessions/{session}").json()
+        behind = here.http.get(f"/api/sessions/{session}/messages?after={before['last_event_id']}")
+    assert [one["text"] for one in after["messages"]][-2:] == ["which id does it have?", "It is img-7."]
+    assert "img-7" in here.script.instructions[0]  # what it remembers is in the prompt
+    assert [event["type"] for _, event in events(behind)] == ["run_started", "answered", "usage"]
+
+
+def test_a_model_that_fails_is_told_in_the_stream() -> None:
+    with scene(RuntimeError("sk-secret-secret-secret")) as here:
+        told = here.say(here.session(), "hello")
+    assert kinds(told) == ["run_started", "failed", "usage"]
+    assert "sk-secret" not in str(told)
+
+
+def test_an_unknown_session_is_missing_everywhere() -> None:
+    with scene() as here:
+        for method, path, body in (
+            ("GET", "/api/sessions/nope", None),
+            ("DELETE", "/api/sessions/nope", None),
+            ("GET", "/api/sessions/nope/messages", None),
+            ("GET", "/api/sessions/nope/messages?after=1", None),
+            ("POST", "/api/sessions/nope/messages", {"text": "hi"}),
+            ("POST", "/api/sessions/nope/stop", None),
+            ("POST", "/api/sessions/nope/confirmations/x", {"approved": True}),
+            ("GET", "/api/sessions/%00", None),
+        ):
+            answer = here.http.request(method, path, json=body)
+            assert (answer.status_code, "There is no session" in answer.json()["error"]) == (404, True), path
+
+
+def test_messages_must_say_something_and_not_too_much() -> None:
+    with scene() as here:
+        path = f"/api/sessions/{here.session()}/messages"
+        answers = [here.post(path, body) for body in ({"text": ""}, {}, {"text": "x" * 20_001}, ["no"])]
+    assert [answer.status_code for answer in answers] == [422] * 4
+    assert answers[1].json() == {"error": "text: Field required.", "hint": "See /openapi.json for what is expected."}
+
+
+def test_more_runs_than_allowed_have_to_wait() -> None:
+    with scene(HANG, "Hi.", options=Options(**QUIET, most_runs=1)) as here:
+        one, other = here.session(), here.session()
+        _listen_until(here, "POST", f"/api/sessions/{one}/messages", "tool_started", json={"text": "go"})
+        full = here.post(f"/api/sessions/{other}/messages", {"text": "hi"})
+        here.post(f"/api/sessions/{one}/stop")
+        told = here.say(other, "hi")
+    assert (full.status_code, full.headers["retry-after"]) == (503, "5")
+    assert kinds(told)[-2:] == ["answered", "usage"]
+
+
+def _listen_until(here: Scene, method: str, path: str, kind: str, **options: Any) -> list[tuple[int, dict[str, Any]]]:
+    """Listen until something happened, then go away."""
+    told: list[tuple[int, dict[str, Any]]] = []
+    answer: httpx2.Response
+    with here.http.stream(method, path, **options) as answer:
+        for one in events(answer):
+            told.append(one)
+            if one[1]["type"] == kind:
+                break
+    return told

@@ -18,6 +18,8 @@ from toolcrib.catalog import Catalog
 from toolcrib.cli.chat_input import PROMPT, PipedLines, TypedLines, agreed, lines_here
 from toolcrib.cli.chat_turns import Turns
 from toolcrib.cli.chat_view import ChatView, EventLines, said, shortened
+from toolcrib.cli.main import main
+from toolcrib.errors import MissingExtraError
 from toolcrib.stores.sqlite import SqliteStore
 
 STARTED = events.RunStarted(session="s", text="Hello", model="m")
@@ -196,3 +198,38 @@ async def test_only_a_yes_is_a_yes(said: str | type[BaseException], yes: bool | 
     lines = Script(said)
     assert await agreed(lines, "Delete it?") is yes
     assert lines.prompts == ["Delete it? [y/N] "]
+
+
+def test_a_person_is_greeted_and_told_how_to_go_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    lines = Script("who are you?", "/quit")
+    monkeypatch.setattr("toolcrib.cli.chat_input.lines_here", lambda history, commands: lines)
+    monkeypatch.setenv("TOOLCRIB_STORE", str(tmp_path / "sessions.db"))
+    office = str(Path(__file__).parents[2] / "examples" / "office")
+    assert main(["chat", "--from", office, "--model", "offline", "--session", "desk"]) == 0
+    out, err = capsys.readouterr()
+    assert "20 tools, offline: rules, no language model, session desk; /help" in err
+    assert err.endswith("go on with: toolcrib chat --session desk\n")
+    assert out
+
+
+def test_without_the_extra_a_chat_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "toolcrib.agent.crib", None)
+    assert main(["chat", "--from", str(tmp_path), "--message", "hello"]) == 1
+    assert "pip install 'toolcrib[agent]'" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "prompt_toolkit", None)
+    with pytest.raises(MissingExtraError):
+        TypedLines(tmp_path / "history", [])
+
+
+async def test_a_turn_outside_the_main_thread_hears_no_signals() -> None:
+    async def talk() -> bool:
+        async with SqliteStore(None) as store, store.open() as session:
+            turns = Turns(Crib(Catalog()), store, session, EventLines())
+            await turns.turn("Hello")
+            return turns.failed or turns.waiting
+
+    assert not await asyncio.to_thread(asyncio.run, talk())

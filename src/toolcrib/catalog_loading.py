@@ -150,7 +150,7 @@ def _catalog_of(modules: list[ModuleType], where: str) -> Catalog:
     for module in modules:
         values = [*vars(module).values(), getattr(module, "catalog", None)]  # this one may be made when asked for
         found = [value for value in values if isinstance(value, Catalog)]
-        catalogs += [value for value in found if value not in catalogs]
+        catalogs += [value for value in dict.fromkeys(found) if value not in catalogs]
         loose += [] if found else [value for value in values if isinstance(value, Tool)]
     tools = {id(tool.call): tool for tool in loose}
     tools |= {id(tool.call): tool for catalog in catalogs for tool in catalog}  # these may have their metadata already

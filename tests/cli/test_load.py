@@ -194,3 +194,9 @@ def test_an_error_of_ours_in_a_module_stays_what_it_is() -> None:
     write("twice.py", HELLO + "catalog.add(catalog.get('hello'))")
     with pytest.raises(DuplicateToolError):
         load_catalog("twice.py")
+
+
+def test_the_catalog_itself_is_given_so_that_a_tool_added_later_is_there() -> None:
+    write("later.py", HELLO)
+    catalog = load_catalog("later.py")
+    assert catalog is sys.modules["later"].catalog

@@ -1,11 +1,12 @@
 """An app that can be run: its agents, their tools, and what the model will see of them."""
 
+import shutil
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import TracebackType
+from weakref import finalize
 
 from pydantic import SecretStr
 from pydantic_ai.models import Model
@@ -67,7 +68,7 @@ class App:
         variables: Variables,
         sources: SourceGroup,
         workdir: Path,
-        temporary: "TemporaryDirectory[str] | None" = None,
+        removes_workdir: bool = False,
         model: Model | str | None = None,
     ) -> None:
         self.spec = spec
@@ -76,8 +77,10 @@ class App:
         self._document = document
         self._crews = crews
         self._variables = variables
-        self._temporary = temporary
+        # Also when nobody closes the app.
+        self._removal = finalize(self, shutil.rmtree, workdir, ignore_errors=True) if removes_workdir else None
         self._model = model
+        self._opened = False  # whether the sources outside were asked for their tools
 
     @property
     def name(self) -> str:
@@ -113,8 +116,16 @@ class App:
     @cached_property
     def cribs(self) -> dict[str, Crib]:
         """What runs each agent."""
-        models = self._models()
-        return {name: self._crib(crew, models[name]) for name, crew in self._crews.items()}
+        return {name: self._crib(crew, self.models[name]) for name, crew in self._crews.items()}
+
+    @cached_property
+    def models(self) -> dict[str, Model]:
+        """The model of each agent; look at it first, to hear early that a key is missing."""
+        mistakes = self._unusable_brains()
+        if mistakes:
+            unset = all("is not set" in one.what for one in mistakes)
+            raise self._document.error(mistakes, hint=KEY_HINT, kind=UnsetVariableError if unset else AppError)
+        return {name: self._brain(crew) for name, crew in self._crews.items()}
 
     def missing_keys(self) -> list[str]:
         """What keeps the models from being asked, a line each; none when the app can run."""
@@ -161,24 +172,18 @@ class App:
     async def __aenter__(self) -> "App":
         await self.sources.start()
         await self.sources.settled()
+        self._opened = True
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.sources.stop()
-        if self._temporary is not None:
-            self._temporary.cleanup()
+        if self._removal is not None:
+            self._removal()
 
     def __repr__(self) -> str:
         return f"<App {self.spec.app.app_id!r}, {len(self._crews)} agents, {len(self.catalog)} tools>"
-
-    def _models(self) -> dict[str, Model]:
-        mistakes = self._unusable_brains()
-        if mistakes:
-            unset = all("is not set" in one.what for one in mistakes)
-            raise self._document.error(mistakes, hint=KEY_HINT, kind=UnsetVariableError if unset else AppError)
-        return {name: self._brain(crew) for name, crew in self._crews.items()}
 
     def _unusable_brains(self) -> list[Mistake]:
         mistakes: list[Mistake] = []
@@ -187,8 +192,10 @@ class App:
                 self._brain(crew)
             except (UnsetVariableError, ModelError) as error:
                 config = crew.agent.brain.config
-                key = "api_key" if config.api_key is not None else "credential"
-                mistakes.append(Mistake(("agents", crew.number, "brain", "config", key), str(error)))
+                keys = (
+                    ("config", "api_key") if config.api_key else ("config", "credential") if config.credential else ()
+                )
+                mistakes.append(Mistake(("agents", crew.number, "brain", *(keys or ("provider",))), str(error)))
         return mistakes
 
     def _brain(self, crew: Crew) -> Model:
@@ -199,11 +206,13 @@ class App:
     def _crib(self, crew: Crew, model: Model) -> Crib:
         runtime, brain = self.spec.runtime, crew.agent.brain
         mode = self.decision(crew.agent.id).mode
+        if runtime.tool_injection == "auto" and self.sources.sources and not self._opened:
+            mode = Mode.DISCOVERY  # nobody knows yet how many tools there will be
         limits = Limits(
             steps=runtime.max_turns,
             seconds=runtime.timeout,
             cost=runtime.max_cost,
-            output_tokens=brain.max_tokens or Limits.output_tokens,
+            output_tokens=brain.max_tokens or Limits().output_tokens,
         )
         calls_agents = bool(callees_of(self.spec, crew.agent))
         return Crib(

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 
 from pydantic_ai.models import Model
 
@@ -44,7 +44,7 @@ def load_app(
     """
     spec, document = read_spec(path)
     variables = Variables(environment, spec.credentials, document.secrets)
-    folder, temporary = _workdir(spec, document, variables, workdir)
+    folder = _workdir(spec, document, variables, workdir)
     supply = Supply(document, variables, folder, spec.app.app_id)
     crews = _crews(spec, supply)
     app = App(
@@ -54,7 +54,7 @@ def load_app(
         variables=variables,
         sources=SourceGroup(supply.sources),
         workdir=folder,
-        temporary=temporary,
+        removes_workdir=workdir is None and spec.runtime.workdir_mode == "temporary",
         model=model,
     )
     _introduce(spec, crews, app)
@@ -136,20 +136,17 @@ def _unknown_pins(crews: Mapping[str, Crew], supply: Supply) -> Iterator[Mistake
                 yield Mistake((*crew.tools_at, "pinned", number), f"there is no tool {name!r}. {near}".rstrip())
 
 
-def _workdir(
-    spec: Spec, document: AppDocument, variables: Variables, given: str | Path | None
-) -> "tuple[Path, TemporaryDirectory[str] | None]":
-    """Where the tools work, and what has to be removed at the end."""
+def _workdir(spec: Spec, document: AppDocument, variables: Variables, given: str | Path | None) -> Path:
+    """Where the tools work."""
     runtime = spec.runtime
     if given is not None:
-        return Path(given).expanduser(), None
+        return Path(given).expanduser()
     if runtime.workdir_mode == "temporary":
-        made = TemporaryDirectory(prefix=f"{spec.app.app_id}-", ignore_cleanup_errors=True)
-        return Path(made.name), made
+        return Path(mkdtemp(prefix=f"{spec.app.app_id}-"))
     if runtime.workdir_mode == "app":
-        return document.folder, None
+        return document.folder
     if not runtime.workdir:
-        return Path.cwd(), None
+        return Path.cwd()
     at = ("runtime", "workdir")
     try:
         folder = document.folder / Path(variables.expanded(runtime.workdir)).expanduser()
@@ -158,4 +155,4 @@ def _workdir(
         raise document.error([Mistake(at, str(error))], kind=UnsetVariableError) from None
     except OSError as error:
         raise document.error([Mistake(at, f"this folder cannot be used: {error.strerror}")]) from None
-    return folder, None
+    return folder

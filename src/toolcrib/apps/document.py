@@ -59,7 +59,9 @@ class AppDocument:
         """`file:line:column: key: what is wrong`, without secrets."""
         line, column = mistake.place or self.yaml.place(mistake.keys)
         key = ".".join(map(str, mistake.keys))
-        return self.secrets.hidden(f"{self.path}:{line}:{column}: {f'{key}: ' if key else ''}{mistake.what}")
+        return self.secrets.hidden(
+            f"{self.path}:{line}:{column}: {f'{key}: ' if key else ''}{' '.join(mistake.what.split())}"
+        )
 
     def error(self, mistakes: Iterable[Mistake], *, hint: str = HINT, kind: type[AppError] = AppError) -> AppError:
         """All mistakes as one error, in the order of the file."""

@@ -67,7 +67,7 @@ def run(
         return told(loaded, as_json=json)
     if not verbose:
         logging.getLogger("toolcrib").addHandler(logging.NullHandler())  # the cards tell what failed
-    _ = loaded.crib  # a missing key is said before anything else
+    _ = loaded.models  # a missing key is said before anything else
     return asyncio.run(_run(loaded, _request(loaded, message, json), session, store, as_json=json))
 
 

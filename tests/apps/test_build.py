@@ -1,0 +1,297 @@
+"""From a file to tools, policy, prompt and limits."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from scripted_agent import scripted
+
+from toolcrib.apps.app import App
+from toolcrib.apps.build import load_app
+from toolcrib.catalog import Catalog
+from toolcrib.discovery.approval import PendingApproval
+from toolcrib.discovery.modes import Mode
+from toolcrib.errors import AppError
+from toolcrib.policy import Decision
+from toolcrib.sources.source import SourceState
+from toolcrib.stores.session import Session
+
+GREET = """
+from toolcrib import Catalog
+catalog = Catalog()
+
+@catalog.tool(category="greetings", phrases=["say hello"])
+def greet(name: str) -> str:
+    '''Greet somebody.'''
+    return f"Hello, {name}!"
+"""
+
+SHOP = {
+    "openapi": "3.1.0",
+    "info": {"title": "Shop", "version": "1"},
+    "paths": {
+        "/plants": {
+            "get": {
+                "operationId": "listPlants",
+                "summary": "List the plants.",
+                "responses": {"200": {"description": "ok"}},
+            }
+        }
+    },
+}
+
+
+def app_of(path: Path, **options) -> App:
+    return load_app(path, **{"workdir": path.parent, "environment": {}, **options})
+
+
+def complaints(path: Path, **options) -> list[str]:
+    with pytest.raises(AppError) as raised:
+        app_of(path, **options)
+    return [line.removeprefix(f"{path}:") for line in str(raised.value).splitlines()]
+
+
+def names(app: App) -> list[str]:
+    return [tool.name for tool in app.catalog]
+
+
+def test_tools_come_from_modules_and_python_with_metadata_of_files(write) -> None:
+    path = write(
+        """\
+        app: {app_id: bot, name: The Bot}
+        agents: [{id: main}]
+        tools:
+          modules: {filesystem: {read_only: true}}
+          python: [greet_a.py, greet_b.py:catalog]
+          metadata: more.yaml
+        """,
+        greet_a__py=GREET,
+        greet_b__py=GREET.replace("greet", "meet"),
+        more__yaml="greet: {risk: destructive}\n",
+    )
+    app = app_of(path)
+    assert names(app) == ["fs_read", "fs_list", "fs_glob", "fs_grep", "greet", "meet"]
+    assert (app.name, app.catalog.get("greet").risk) == ("The Bot", "destructive")
+    assert repr(app) == "<App 'bot', 1 agents, 6 tools>"
+
+
+def test_a_tool_registered_at_run_time_is_there_at_once(write) -> None:
+    path = write("app: {app_id: b}\nagents: [{id: a}]\ntools: {python: live_tools.py}\n", live_tools__py=GREET)
+    app = app_of(path)
+    theirs: Catalog = sys.modules["live_tools"].catalog
+    theirs.tool(lambda: "hi", name="shout", description="Shout.")
+    assert names(app) == ["greet", "shout"]
+    theirs.replace(theirs.get("shout").with_metadata(description="Shout louder."))
+    theirs.remove("greet")
+    assert [(tool.name, tool.description) for tool in app.catalog] == [("shout", "Shout louder.")]
+
+
+def test_every_source_that_cannot_be_is_told_at_its_line(write) -> None:
+    path = write(
+        """\
+        app: {app_id: bot}
+        agents:
+          - id: main
+            system_prompt_file: none.md
+          - id: other
+            system_prompt: "{{ nobody }}"
+        tools:
+          modules:
+            filesystm: {}
+            shell: {timeout: 5}
+            filesystem: {max_file_bytes: 0}
+          python: [none.py, greet_c.py, greet_d.py]
+          metadata: [none.yaml]
+          guidance: none
+          mcp_files: [none.json]
+          mcp_servers: {time: {}}
+        """,
+        greet_c__py=GREET,
+        greet_d__py=GREET,
+    )
+    found = complaints(path)
+    assert [line.partition(": ")[2].partition(": ")[0] for line in found] == [
+        "agents.0.system_prompt_file",
+        "agents.1.system_prompt",
+        "tools.modules.filesystm",
+        "tools.modules.shell.timeout",
+        "tools.modules.filesystem.max_file_bytes",
+        "tools.python.0",
+        "tools.python.2",
+        "tools.metadata.0",
+        "tools.guidance",
+        "tools.mcp_files.0",
+        "tools.mcp_servers.time",
+    ]
+    assert "9:5: tools.modules.filesystm: There is no module 'filesystm'. Did you mean 'filesystem'?" in found
+    assert any("two tools named 'greet'" in line for line in found)
+
+
+def test_a_pinned_tool_has_to_be_there(write) -> None:
+    text = "app: {app_id: b}\nagents: [{id: a}]\ntools: {modules: [filesystem], pinned: [fs_read, fs_grap]}\n"
+    assert complaints(write(text)) == ["3:50: tools.pinned.1: there is no tool 'fs_grap'. Did you mean 'fs_grep'?"]
+    app = app_of(
+        write(text.replace("fs_grap", "fs_grep").replace("agents", "runtime: {tool_injection: discovery}\nagents"))
+    )
+    assert [tool.name for tool in app.crib.toolbox().visible()] == ["tool_search", "fs_read", "fs_grep"]
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "name", "decision"),
+    [
+        ("{}", "fs_read", Decision.ALLOW),
+        ("{}", "fs_delete", Decision.ASK),
+        ("{default_policy: ask}", "fs_read", Decision.ASK),
+        ("{default_policy: allow}", "fs_delete", Decision.ALLOW),
+        ("{default_policy: allow, rules: [{risk: destructive, policy: auto}]}", "fs_delete", Decision.ASK),
+        ("{default_policy: deny, rules: [{category: filesystem, policy: auto}]}", "fs_read", Decision.ALLOW),
+        ("{rules: [{name: fs_*, policy: deny, reason: files are taboo}]}", "fs_read", Decision.DENY),
+        ("{rules: [{module: filesystem, policy: hide}]}", "fs_read", Decision.HIDE),
+        ("{rules: [{category: filesystem, role: guest, policy: deny}]}", "fs_read", Decision.DENY),
+        ("{rules: [{category: filesystem, role: boss, policy: deny}]}", "fs_read", Decision.ALLOW),
+        ("{rules: [{source: 'module:*', policy: ask}]}", "fs_read", Decision.ASK),
+    ],
+)
+def test_capabilities_become_the_policy(write, capabilities: str, name: str, decision: Decision) -> None:
+    head = "app: {app_id: b}\nagents: [{id: a, role: guest}]\n"
+    path = write(f"{head}tools: {{modules: [filesystem], capabilities: {capabilities}}}\n")
+    crib = app_of(path).crib
+    assert crib.policy.decide(crib.catalog.get(name), crib.role).decision is decision
+
+
+async def test_a_hidden_module_is_hidden_everywhere(write) -> None:
+    path = write(
+        """\
+        app: {app_id: bot}
+        runtime: {surface: browse, tool_injection: discovery}
+        agents: [{id: main}]
+        tools:
+          modules: [filesystem, shell]
+          python: shellish.py
+          capabilities: {rules: [{module: shell, policy: hide}]}
+        """,
+        shellish__py=GREET.replace("greetings", "shell"),
+    )
+    app = app_of(path)
+    toolbox = app.crib.toolbox()
+    assert toolbox.categories() == {"filesystem": 9}
+    texts = [
+        (await toolbox.call(name, arguments)).text
+        for name, arguments in (
+            ("list_categories", {}),
+            ("browse_category", {"category": "shell"}),
+            ("search_tools", {"query": "run a shell command"}),
+            ("get_tool", {"name": "shell_run"}),
+            ("execute_tool", {"name": "shell_run", "params": {"command": "ls"}}),
+        )
+    ]
+    assert not any("shell_run(" in text or "shell (" in text or "exit code" in text for text in texts)
+    assert app.decision().tools == 9
+
+
+async def test_what_asks_waits_for_the_user(write, session: Session) -> None:
+    path = write("app: {app_id: b}\nagents: [{id: a}]\ntools: {modules: [shell]}\n")
+    _, model = scripted([("shell_run", {"command": "echo hello"})], "May I?")
+    done = await app_of(path, model=model).run(session, "say hello")
+    assert [asked.tool for asked in done.confirmations] == ["shell_run"]
+    pending = await app_of(path).crib.toolbox().call("shell_run", {"command": "echo hello"})
+    assert isinstance(pending.value, PendingApproval)
+
+
+def test_the_runtime_becomes_limits_and_the_brain_settings(write) -> None:
+    path = write("""\
+        app: {app_id: bot}
+        runtime: {max_turns: 3, timeout: 9, tool_timeout: 2, max_cost: 0.5, preload: 100, confirm_in_words: false}
+        agents: [{id: main, brain: {temperature: 0, top_p: 0.5, seed: 1, max_tokens: 77}}]
+        """)
+    crib = app_of(path).crib
+    limits = crib.limits
+    assert (limits.steps, limits.seconds, limits.cost, limits.output_tokens) == (3, 9, 0.5, 77)
+    assert crib.settings() == {"max_tokens": 77, "temperature": 0, "top_p": 0.5, "seed": 1}
+    assert (crib.preload_tokens, crib.confirm_in_words, dict(crib.toolbox_options)) == (
+        100,
+        False,
+        {"timeout_seconds": 2},
+    )
+    assert app_of(write("app: {app_id: b}\nagents: [{id: a}]\n")).crib.settings() == {"max_tokens": 4_096}
+
+
+async def test_prompts_are_overridden_by_section_and_added_to(write, session: Session) -> None:
+    path = write(
+        """\
+        app: {app_id: bot}
+        agents:
+          - id: main
+            system_prompt_file: prompt.md
+            prompt: {identity: You are a fish., references: ""}
+        tools: {modules: [filesystem], guidance: guide, pinned: [fs_read]}
+        """,
+        prompt__md="Swim on {{ date }}.",
+        **{"guide/filesystem__md": "Files are wet."},
+    )
+    script, model = scripted("Blub.")
+    await app_of(path, model=model).run(session, "hi")
+    told = script.instructions[0]
+    assert "You are a fish." in told
+    assert "<references>" not in told
+    assert "Swim on 20" in told
+    assert "Files are wet." in told
+
+
+def test_where_the_tools_work(write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def workdir(runtime: str, **options) -> Path:
+        path = write(f"app: {{app_id: bot}}\nruntime: {runtime}\nagents: [{{id: a}}]\n")
+        return load_app(path, **{"environment": {"WHERE": "there"}, **options}).workdir
+
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert workdir("{}") == tmp_path / "elsewhere"
+    assert workdir("{workdir_mode: here}") == tmp_path / "elsewhere"
+    assert workdir("{workdir_mode: app}") == tmp_path
+    assert workdir("{workdir: 'files/${WHERE}'}") == tmp_path / "files" / "there"
+    assert (tmp_path / "files" / "there").is_dir()
+    assert workdir("{workdir: x}", workdir="given") == Path("given")
+    assert workdir("{workdir_mode: temporary}").name.startswith("bot-")
+    path = write("app: {app_id: bot}\nruntime: {workdir: '{{env.NONE}}'}\nagents: [{id: a}]\n")
+    assert complaints(path, workdir=None) == ["2:11: runtime.workdir: the environment variable NONE is not set"]
+    path = write("app: {app_id: bot}\nruntime: {workdir: app.yaml}\nagents: [{id: a}]\n")
+    assert complaints(path, workdir=None) == ["2:11: runtime.workdir: this folder cannot be used: File exists"]
+
+
+async def test_a_temporary_folder_is_removed_at_the_end(write) -> None:
+    path = write("app: {app_id: bot}\nruntime: {workdir_mode: temporary}\nagents: [{id: a}]\n")
+    async with load_app(path, environment={}) as app:
+        assert app.workdir.is_dir()
+    assert not app.workdir.exists()
+
+
+async def test_sources_outside_are_started_and_stopped(write) -> None:
+    path = write(
+        """\
+        app: {app_id: bot}
+        agents: [{id: main}]
+        tools:
+          mcp_servers: {broken: {command: no-such-program-at-all}}
+          mcp_files: .mcp.json
+          openapi: {shop: {document: shop.json, key: "{{env.SHOP_KEY}}", base_url: "http://127.0.0.1:9"}}
+          pinned: [comes_later]
+        """,
+        **{
+            ".mcp__json": '{"mcpServers": {"off": {"command": "x", "disabled": true}}}',
+            "shop__json": json.dumps(SHOP),
+        },
+    )
+    app = app_of(path, environment={"SHOP_KEY": "key-123456", **os.environ})
+    assert app.crib.mode is Mode.DISCOVERY  # nobody knows yet how many tools there will be
+    async with app:
+        states = app.sources.states()
+        assert [tool.source for tool in app.catalog] == ["openapi:shop"]
+        assert {name: state for name, state in states.items() if name != "mcp:off"} == {
+            "openapi:shop": SourceState.READY,
+            "mcp:broken": SourceState.DOWN,
+        }
+        [tool] = app.catalog
+        assert app.crib.policy.decide(tool).decision is Decision.ALLOW
+    assert names(app) == []

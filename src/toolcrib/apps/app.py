@@ -98,6 +98,11 @@ class App:
         return self._crews[self.entry.id].catalog
 
     @property
+    def policy(self) -> Policy:
+        """What that agent may call."""
+        return self._crews[self.entry.id].policy
+
+    @property
     def session_log(self) -> Path | None:
         """The folder for logs of sessions."""
         named = self.spec.runtime.session_log

@@ -4,18 +4,37 @@ from collections.abc import Iterator
 from typing import Any
 
 from toolcrib.apps.spec import Spec
+from toolcrib.errors import ModuleError
+from toolcrib.sources.modules.registry import module_names, options_schema
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def json_schema() -> dict[str, Any]:
-    """What an app's file may hold, as JSON Schema."""
-    return {"$schema": DIALECT, **Spec.model_json_schema()}
+    """What an app's file may hold, as JSON Schema; with the options of each module there is."""
+    schema = _spec_schema()
+    modules = schema["$defs"]["Tools"]["properties"]["modules"]["anyOf"][0]
+    modules["properties"] = {name: _module(name) for name in module_names()}
+    return {"$schema": DIALECT, **schema, "title": "App of Toolcrib"}
+
+
+def _module(name: str) -> dict[str, Any]:
+    try:
+        return {"anyOf": [options_schema(name), {"type": "null"}]}
+    except ModuleError:  # a package of somebody else that cannot be loaded
+        return {}
+
+
+def _spec_schema() -> dict[str, Any]:
+    schema = Spec.model_json_schema()
+    tools: dict[str, Any] = schema["$defs"]["Agent"]["properties"]["tools"]
+    tools["anyOf"] = [{"const": "inherit"}, *tools["anyOf"]]
+    return schema
 
 
 def reference_page() -> str:
     """Every key with its kind, what it is without being said, and what it means."""
-    schema = Spec.model_json_schema()
+    schema = _spec_schema()
     parts = [("The file", "", schema), *_parts(schema, schema, "")]
     return "\n".join(_section(title, path, part) for title, path, part in parts)
 

@@ -188,11 +188,9 @@ class Agent(Part):
     prompt: dict[str, str] = Field(
         default={}, description="Sections of the common prompt in other words; empty leaves one out."
     )
-    tools: Annotated[
-        Tools | None,
-        BeforeValidator(_inherited),
-        WithJsonSchema({"anyOf": [{"const": "inherit"}, {"$ref": "#/$defs/Tools"}]}, mode="validation"),
-    ] = Field(default=None, description="`inherit`, the tools of the app, or tools of its own.")
+    tools: Annotated[Tools | None, BeforeValidator(_inherited)] = Field(
+        default=None, description="`inherit`, the tools of the app, or tools of its own."
+    )
     agents: tuple[str, ...] | None = Field(
         default=None, description="Whom it may call; all others for the one that talks, nobody for the others."
     )

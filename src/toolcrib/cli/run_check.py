@@ -5,6 +5,7 @@ from typing import Any
 
 from toolcrib.apps.app import App
 from toolcrib.cli.output import Columns, note, say, write_json
+from toolcrib.policy import Decision
 
 
 def told(app: App, *, as_json: bool) -> int:
@@ -26,7 +27,13 @@ def told(app: App, *, as_json: bool) -> int:
 
 
 def _problems(app: App) -> list[str]:
-    return [f"{one.tool}: {one.message}" for one in app.catalog.check()]
+    """What is wrong with the tools, as far as the app does not take care of it."""
+    allowed = {tool.name for tool in app.catalog if app.policy.decide(tool).decision is Decision.ALLOW}
+    return [
+        f"{one.tool}: {one.message}"
+        for one in app.catalog.check()
+        if one.rule != "unconfirmed-destructive" or one.tool in allowed
+    ]
 
 
 def _agent(app: App, agent_id: str) -> dict[str, Any]:

@@ -1,14 +1,19 @@
 """A server that listens: uvicorn around the app, ended by a signal, with time for what is under way."""
 
+import asyncio
 import socket
+from contextlib import suppress
 
 import uvicorn
 from fastapi import FastAPI
 
 from toolcrib.errors import ServerError
 from toolcrib.server.options import Options
+from toolcrib.server.runs import Runs
 
 _WAITING = 512  # connections that nobody has answered yet
+_LAST_WORDS_SECONDS = 2  # for answers under way when all runs are over
+_LOOK_AGAIN_SECONDS = 0.1
 
 
 def taken_socket(options: Options) -> socket.socket:
@@ -35,22 +40,39 @@ def address(options: Options, taken: socket.socket) -> str:
     return f"http://{shown}:{taken.getsockname()[1]}/"
 
 
+class _Server(uvicorn.Server):
+    """Lets runs come to their end before connections are closed: so do the streams that tell of them."""
+
+    def __init__(self, config: uvicorn.Config, runs: Runs, grace_seconds: float) -> None:
+        super().__init__(config)
+        self._runs = runs
+        self._grace_seconds = grace_seconds
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        closing = asyncio.create_task(self._runs.close(self._grace_seconds))
+        while not closing.done():
+            await asyncio.wait({closing}, timeout=_LOOK_AGAIN_SECONDS)
+            if self.force_exit:  # Ctrl-C, a second time
+                await self._runs.park()
+        await super().shutdown(sockets)
+
+
 def server(app: FastAPI, options: Options) -> uvicorn.Server:
-    """The server; `serve(sockets=[...])` runs it until a signal comes or `should_exit` is set."""
-    return uvicorn.Server(
-        uvicorn.Config(
-            app,
-            host=options.host,
-            port=options.port,
-            access_log=False,
-            log_config=None,
-            server_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=max(1, round(options.grace_seconds)),
-        )
+    """The server; `run(sockets=[...])` serves until a signal comes or `should_exit` is set."""
+    config = uvicorn.Config(
+        app,
+        host=options.host,
+        port=options.port,
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=_LAST_WORDS_SECONDS,
     )
+    return _Server(config, app.state.house.runs, options.grace_seconds)
 
 
 def listen(app: FastAPI, options: Options, taken: socket.socket) -> None:
-    """Serve until a signal comes."""
-    server(app, options).run(sockets=[taken])
+    """Serve until a signal comes; Ctrl-C is the way to end it, not an error."""
+    with suppress(KeyboardInterrupt):
+        server(app, options).run(sockets=[taken])

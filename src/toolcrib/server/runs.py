@@ -83,6 +83,11 @@ class Runs:
         tasks = {task for _, task in self._live.values()}
         if tasks:
             await asyncio.wait(tasks, timeout=grace_seconds)
+        await self.park()
+
+    async def park(self) -> None:
+        """End every run now; what each has done is kept."""
+        self.closing = True
         await asyncio.gather(*(self._end(run, task, PARKED) for run, task in list(self._live.values())))
 
     async def replay(self, store: Store, session: str, after: int, before: int | None = None) -> list[Numbered]:

@@ -51,7 +51,7 @@ def traced(served: Served, provider: TracerProvider, *, content: bool = False) -
 
 
 def provider_for(where: str, version: str) -> TracerProvider:
-    """Spans to a place: `console` is stderr, `otlp` where the standard variables say (`OTEL_EXPORTER_OTLP_ENDPOINT`)."""
+    """Spans to a place: `console` is stderr, `otlp` what `OTEL_EXPORTER_OTLP_ENDPOINT` and the like say."""
     provider = TracerProvider(resource=Resource.create({"service.name": "toolcrib", "service.version": version}))
     if where == "console":
         provider.add_span_processor(SimpleSpanProcessor(ConsoleSpanExporter(out=sys.stderr)))

@@ -1,0 +1,85 @@
+"""The OpenAPI document: every operation explained, with examples, and nothing a stranger sends breaks the server."""
+
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, settings
+from scripted_agent import Shop
+from server_scene import PATIENCE, QUIET
+
+from toolcrib.agent.crib import Crib
+from toolcrib.server.app import create_app
+from toolcrib.server.options import Options
+from toolcrib.server.served import Served
+from toolcrib.stores.sqlite import SqliteStore
+
+
+def app() -> Any:
+    served = Served(crib=Crib(Shop().catalog), store=SqliteStore(None), name="Shop")
+    return create_app(served, Options(**{**QUIET, "burst": 1_000_000}))
+
+
+schema = schemathesis.openapi.from_asgi("/openapi.json", app(), headers={"Host": "127.0.0.1"})
+
+
+@schema.parametrize()
+@settings(
+    max_examples=15,
+    deadline=None,
+    derandomize=True,  # the same requests each time
+    database=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate],
+)
+def test_no_request_breaks_the_server(case: Any) -> None:
+    answer = case.call(headers={"Host": "127.0.0.1"}, timeout=PATIENCE)
+    # 503 is an answer of ours: too much is going on, or a health check that says no.
+    assert answer.status_code < 500 or answer.status_code == 503, answer.text
+
+
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    return app().openapi()
+
+
+def test_every_operation_is_explained(document: dict[str, Any]) -> None:
+    operations = {
+        f"{method.upper()} {path}": said
+        for path, methods in document["paths"].items()
+        for method, said in methods.items()
+    }
+    assert [name for name, said in operations.items() if not said.get("description") or not said.get("tags")] == []
+    assert set(operations) == {
+        "GET /api/app",
+        "POST /api/sessions",
+        "GET /api/sessions",
+        "GET /api/sessions/{session}",
+        "DELETE /api/sessions/{session}",
+        "POST /api/sessions/{session}/messages",
+        "GET /api/sessions/{session}/messages",
+        "POST /api/sessions/{session}/confirmations/{confirmation}",
+        "POST /api/sessions/{session}/stop",
+        "GET /api/tools",
+        "GET /api/tools/{name}",
+        "POST /api/tools/{name}/try",
+        "GET /api/categories",
+        "GET /api/check",
+        "GET /api/tokens",
+        "POST /api/search",
+        "GET /health",
+        "GET /health/ready",
+        "GET /health/extraction",
+        "GET /metrics",
+        "POST /agui",
+    }
+
+
+def test_what_people_send_has_examples(document: dict[str, Any]) -> None:
+    shapes = document["components"]["schemas"]
+    for name in ("NewMessage", "Answer", "Trial", "Query"):
+        assert all(part.get("examples") for part in shapes[name]["properties"].values()), name
+    assert (
+        document["paths"]["/agui"]["post"]["requestBody"]["content"]["application/json"]["example"]["threadId"] == "t1"
+    )
+    assert "text/event-stream" in str(document["paths"]["/api/sessions/{session}/messages"]["post"]["responses"]["200"])

@@ -1,0 +1,64 @@
+"""The site beside the talk, and what is served at the door."""
+
+from dataclasses import dataclass
+from functools import partial
+
+from server_scene import scene
+
+from toolcrib.discovery.search_surface import search_surface
+
+
+@dataclass(frozen=True)
+class Visit:
+    status: int
+    content_type: str
+    body: bytes
+
+
+def visit(path: str) -> Visit:
+    return Visit(404 if "missing" in path else 200, "text/html; charset=utf-8", f"<p>{path}</p>".encode())
+
+
+def test_a_site_is_shown_without_scripts_and_may_be_framed_by_our_page_only() -> None:
+    with scene(served={"site": visit, "suggestions": ("Say hello",)}) as here:
+        page = here.http.get("/site/plants?preview=1")
+        home = here.http.get("/site")
+        missing = here.http.get("/site/missing")
+        app = here.http.get("/api/app").json()
+    assert (page.status_code, page.text) == (200, "<p>/site/plants?preview=1</p>")
+    assert page.headers["x-frame-options"] == "SAMEORIGIN"
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'self'" in policy
+    assert "script-src" not in policy
+    assert home.text == "<p>/site</p>"
+    assert missing.status_code == 404
+    assert {**app, "version": ""} == {
+        "name": "Shop",
+        "mode": "discovery",
+        "surface": "search",
+        "model": "function:scripted",
+        "suggestions": ["Say hello"],
+        "site": "/site/",
+        "version": "",
+    }
+
+
+def test_without_a_site_there_is_none() -> None:
+    with scene(surface=partial(search_surface, name="find_tools")) as here:
+        assert here.http.get("/site/").json() == {"error": "There is no site here.", "hint": None}
+        assert here.http.get("/api/app").json()["site"] is None
+        assert here.http.get("/api/app").json()["surface"] == "search"
+
+
+def test_the_page_and_its_files_are_served() -> None:
+    with scene() as here:
+        page = here.http.get("/")
+        script = here.http.get("/static/vendor/preact.js")
+        icon = here.http.get("/favicon.ico")
+        outside = here.http.get("/static/../app.py")
+        hidden = here.http.get("/static/%2e%2e/app.py")
+    assert page.headers["content-type"].startswith("text/html")
+    assert script.headers["content-type"].startswith("text/javascript")
+    assert icon.status_code == 307
+    assert (outside.status_code, hidden.status_code) == (404, 404)

@@ -55,7 +55,7 @@ def demo(
     if not reset and _is_demo(running):
         say(running)
         note("It is running there already.")
-        _show(running, browser)
+        show(running, browser=browser)
         return 0
     taken = taken_socket(options)  # before anything is changed: another program may have the port
     served = _demo(Settings.from_environment(), reset)
@@ -65,7 +65,7 @@ def demo(
         f'2. Let it change something: "{SUGGESTIONS[3]}". It asks first; the site beside it follows.',
         "3. Look at Inspector, Playground and Catalogue: what was found, why, and what it saves. Ctrl-C ends.",
     )
-    _show(address(options, taken), browser)
+    show(address(options, taken), browser=browser)
     run_server(served, options, taken, talk=talk)
     return 0
 
@@ -121,7 +121,8 @@ def _is_demo(place: str) -> bool:
         return False
 
 
-def _show(place: str, browser: bool) -> None:
+def show(place: str, *, browser: bool) -> None:
+    """Open the page, where somebody sits before a screen."""
     if browser and sys.stderr.isatty():
         # Off this thread: some systems wait until the browser is closed.
         threading.Thread(target=webbrowser.open, args=(place,), daemon=True).start()

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -97,18 +97,24 @@ def run_server(served: "Served", options: "Options", taken: socket, *, talk: Ite
     from toolcrib.server.listening import address, listen
     from toolcrib.server.logs import log_as_json
 
-    _ = served.model  # a model that cannot be used is said before anything else
-    settings = Settings.from_environment()
-    if settings.traces:
-        from toolcrib.server.tracing import provider_for, traced
+    with closing(taken):
+        _ = served.model  # a model that cannot be used is said before anything else
+        served = _with_spans(served)
+        log_as_json()
+        app = create_app(served, options)
+        say(address(options, taken))
+        for line in talk:
+            note(line)
+        listen(app, options, taken)
 
-        served = traced(served, provider_for(settings.traces, served.version), content=settings.trace_content)
-    log_as_json()
-    app = create_app(served, options)
-    say(address(options, taken))
-    for line in talk:
-        note(line)
-    listen(app, options, taken)
+
+def _with_spans(served: "Served") -> "Served":
+    settings = Settings.from_environment()
+    if settings.traces is None:
+        return served
+    from toolcrib.server.tracing import provider_for, traced
+
+    return traced(served, provider_for(settings.traces, served.version), content=settings.trace_content)
 
 
 def _tools(source: str | None, model: str | None, place: str | None, settings: Settings) -> "Served":

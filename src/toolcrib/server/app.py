@@ -40,6 +40,7 @@ def create_app(served: Served, options: Options | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncGenerator[None]:
+        house.runs.closing = False
         async with AsyncExitStack() as opened:
             for one in (served.store, served.crib.thinker, *served.opens):
                 await opened.enter_async_context(one)

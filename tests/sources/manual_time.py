@@ -20,6 +20,10 @@ class ManualTime:
         self._somebody_sleeps.set()
         await waiting
 
+    def sleeps_for(self, seconds: float) -> bool:
+        """Whether somebody sleeps for exactly so long from now."""
+        return any(until - self.now == seconds and not waiting.done() for until, waiting in self._sleepers)
+
     async def until_somebody_sleeps(self) -> float:
         """Wait until somebody does, and tell for how long."""
         while not (lengths := [until - self.now for until, waiting in self._sleepers if not waiting.done()]):

@@ -61,6 +61,9 @@ def do(name: str, arguments: dict[str, Any], params: dict[str, Any], number: int
         case "nonsense":
             send({"id": number, "result": {"content": "not a list"}})
             return None
+        case "mumble":
+            sys.stdout.write("starting up...\n{}\n")
+            return text(arguments["text"])
         case "chatter":
             sys.stderr.write("chatter " * 1_000_000)
             sys.stderr.write("the end\n")

@@ -209,6 +209,13 @@ async def test_agents_in_a_private_network_are_not_asked_unless_opened(web: WebS
     async with opened(web, Catalog(), open_origins=()) as source:
         assert source.state is SourceState.DOWN
         assert "private network" in source.problem
+    catalog = Catalog()
+    for url, said in (("http://10.0.0.1/", "its address may not be asked"), (f"{web.origin[:-1]}0/", "gave no answer")):
+        web.answers["/.well-known/agent-card.json"] = Answer(body={**CARD, "url": url})
+        async with opened(
+            web, catalog, open_origins=(web.origin, url.rstrip("/")) if "10." not in url else (web.origin,)
+        ):
+            assert said in (await catalog.get("travel__plan").call({"request": "go"})).text
 
 
 async def test_an_agent_without_skills_can_be_asked_anything(web: WebServer) -> None:

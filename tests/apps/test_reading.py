@@ -167,3 +167,19 @@ def test_modules_can_be_a_list_and_places_one_text(write) -> None:
         "3:9: tools.modules: should be a mapping",
         "3:32: tools.python.0: should be text; put it in quotes",
     ]
+
+
+def test_what_contradicts_is_told_beside_what_is_wrong_in_itself(write) -> None:
+    path = write("""\
+        app: {app_id: bot, nmae: x}
+        runtime: {surface: 5, workdir: a, workdir_mode: here}
+        agents: [{id: a, brain: {provider: openai}}, {id: a, role: {}}]
+        """)
+    assert [line.partition(": ")[2].partition(": ")[0] for line in complaints(path)] == [
+        "app.nmae",
+        "runtime.surface",
+        "runtime.workdir",
+        "agents.0.brain.model",
+        "agents.1.id",
+        "agents.1.role",
+    ]

@@ -1,6 +1,8 @@
 """From a file to a `Spec`: every mistake at once, each with its place."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, get_args
 
@@ -33,7 +35,9 @@ def read_spec(path: str | Path) -> tuple[Spec, AppDocument]:
     try:
         spec = Spec.model_validate(document.yaml.value)
     except ValidationError as error:
-        raise document.error([*mistakes, *_misfits(error)]) from None
+        rest = _without(document.yaml.value, error)
+        more = () if rest is None else contradictions(rest)
+        raise document.error([*mistakes, *_misfits(error), *more]) from None
     mistakes += contradictions(spec)
     if mistakes:
         raise document.error(mistakes)
@@ -50,6 +54,23 @@ def _misfits(error: ValidationError) -> Iterator[Mistake]:
     for one in error.errors(include_url=False, include_context=False):
         keys = tuple(key for key in one["loc"] if key != "[key]")  # pydantic's mark for an error in a key itself
         yield Mistake(keys, _what_is_wrong(keys, one))
+
+
+def _without(value: dict[Any, Any], error: ValidationError) -> Spec | None:
+    """What the file says without the values that are wrong in themselves; None if that is no app."""
+    rest = deepcopy(value)
+    for one in error.errors(include_url=False, include_context=False, include_input=False):
+        *above, last = one["loc"]
+        with suppress(KeyError, IndexError, TypeError):  # what is missing cannot be left out
+            inner: Any = rest
+            for key in above:
+                inner = inner[key]
+            if isinstance(inner, dict):  # an entry of a list stays: the numbers of the others would be wrong
+                del inner[last]
+    try:
+        return Spec.model_validate(rest)
+    except ValidationError:
+        return None
 
 
 def _what_is_wrong(keys: Sequence[str | int], error: Mapping[str, Any]) -> str:

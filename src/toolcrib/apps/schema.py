@@ -1,13 +1,22 @@
 """The JSON Schema of an app's file, for editors; and the reference page, made from the same models."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from toolcrib.apps.spec import Spec
 from toolcrib.errors import ModuleError
 from toolcrib.sources.modules.registry import module_names, options_schema
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
+INTRODUCTION = """\
+# An app in YAML
+
+Every key of the file that `toolcrib run` takes, as the code has it; `toolcrib schema` gives the same to editors. How to
+use them: [an agent in one file](../guides/yaml-app.md). Paths count from the file.
+
+Texts under `credentials`, `config`, `modules`, `mcp_servers` and `openapi`, and the `workdir`, may hold variables:
+`{{env.NAME}}` (a secret: it is shown nowhere), `{{credential.NAME}}`, `${NAME}` and `${NAME:-default}`.
+"""
 
 
 def json_schema() -> dict[str, Any]:
@@ -35,11 +44,11 @@ def _spec_schema() -> dict[str, Any]:
 def reference_page() -> str:
     """Every key with its kind, what it is without being said, and what it means."""
     schema = _spec_schema()
-    parts = [("The file", "", schema), *_parts(schema, schema, "")]
-    return "\n".join(_section(title, path, part) for title, path, part in parts)
+    parts = [("The file", schema), *_parts(schema, schema, "")]
+    return "\n".join([INTRODUCTION, *(_section(title, part, schema) for title, part in parts)])
 
 
-def _parts(part: dict[str, Any], root: dict[str, Any], above: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _parts(part: dict[str, Any], root: dict[str, Any], above: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The mappings below a mapping, in the order of the file."""
     for key, value in part.get("properties", {}).items():
         found, mark = _mapping_in(value, root)
@@ -47,7 +56,7 @@ def _parts(part: dict[str, Any], root: dict[str, Any], above: str) -> Iterator[t
             path = f"{above}{key}{mark}"
             if path == "agents[].tools":  # the same as `tools`
                 continue
-            yield f"`{path}`", path, found
+            yield f"`{path}`", found
             yield from _parts(found, root, f"{path}.")
 
 
@@ -58,10 +67,13 @@ def _mapping_in(value: dict[str, Any], root: dict[str, Any]) -> tuple[dict[str, 
     items: dict[str, Any] = value.get("items", {})
     if "$ref" in items:
         return root["$defs"][items["$ref"].rpartition("/")[2]], "[]"
+    named = value.get("additionalProperties")
+    if isinstance(named, dict) and "$ref" in named:
+        return root["$defs"][str(cast("dict[str, Any]", named)["$ref"]).rpartition("/")[2]], ".<name>"
     return None, ""
 
 
-def _section(title: str, path: str, part: dict[str, Any]) -> str:
+def _section(title: str, part: dict[str, Any], root: dict[str, Any]) -> str:
     required = part.get("required", ())
     lines = [
         f"## {title}",
@@ -73,7 +85,8 @@ def _section(title: str, path: str, part: dict[str, Any]) -> str:
     ]
     for key, value in part["properties"].items():
         default = "required" if key in required else _default(value)
-        meaning = value.get("description", "").replace("|", "\\|")
+        about: str = value.get("description") or (_mapping_in(value, root)[0] or {}).get("description", "")
+        meaning = about.replace("|", "\\|")
         lines.append(f"| `{key}` | {_kind(value)} | {default} | {meaning} |")
     return "\n".join([*lines, ""])
 

@@ -18,7 +18,7 @@ from toolcrib.sources.web_body import read_body
 try:
     import httpx2
 except ImportError as error:  # pragma: no cover  # installed wherever the tests run
-    raise MissingExtraError("Fetching from the web", "cms") from error
+    raise MissingExtraError("Fetching from the web", "web") from error
 
 Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 

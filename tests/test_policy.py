@@ -143,3 +143,10 @@ def test_a_policy_knows_from_whom_it_hides_nothing_at_all() -> None:
     assert policy.hides_nothing("admin")
     assert not policy.hides_nothing("Guest")
     assert not Policy(by_risk={Risk.DESTRUCTIVE: HIDE}).hides_nothing()
+
+
+def test_a_rule_without_a_decision_leaves_it_to_the_tool_and_its_risk() -> None:
+    policy = Policy(rules=(Rule(None, name="read*"), Rule(Decision.DENY)))
+    assert policy.decide(make("read_page")) == Verdict(Decision.ALLOW, "it is safe")
+    assert policy.decide(make("read_all", confirm=True)) == Verdict(Decision.ASK, "it asks before each call")
+    assert policy.decide(make("write_page")).decision is Decision.DENY

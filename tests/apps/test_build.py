@@ -295,3 +295,24 @@ async def test_sources_outside_are_started_and_stopped(write) -> None:
         [tool] = app.catalog
         assert app.crib.policy.decide(tool).decision is Decision.ALLOW
     assert names(app) == []
+
+
+async def test_the_tools_of_an_mcp_server_are_there_and_policies_hold_for_them(write, session: Session) -> None:
+    server = Path(__file__).parents[1] / "sources" / "scripted_server.py"
+    path = write(f"""\
+        app: {{app_id: bot}}
+        runtime: {{surface: browse, tool_injection: discovery}}
+        agents: [{{id: main}}]
+        tools:
+          mcp_servers:
+            parrot: {{command: "{sys.executable}", args: ["{server}"]}}
+          capabilities: {{rules: [{{source: "mcp:parrot", name: "*delete*", policy: hide}}]}}
+        """)
+    name = "parrot__echo"
+    _, model = scripted([("execute_tool", {"name": name, "params": {"text": "Hello."}})], "It says Hello.")
+    app = app_of(path, model=model, environment=os.environ)
+    async with app:
+        assert [tool.name for tool in app.crib.toolbox().tools] == [name]
+        done = await app.run(session, "let it speak")
+    [finished] = [event for event in done.events if event.type == "tool_finished"]
+    assert (finished.failed, "Hello." in finished.text) == (False, True)

@@ -1,17 +1,23 @@
 """A secret of the environment reaches the provider and the tools that need it, and nothing else."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scripted_agent import scripted
 
 from benchmarks.wire import Call, Refuse, Turn, WireServer
 from toolcrib.apps.build import load_app
+from toolcrib.apps.supply import guarded
+from toolcrib.apps.variables import Variables
 from toolcrib.cli.main import main
 from toolcrib.errors import AppError
 from toolcrib.stores.document import to_document
 from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.tools.result import ToolResult
+from toolcrib.tools.tool import Tool
 
 KEY = "sk-deep-0123456789abcdef"
 WORD = "hunter2-hunter2"
@@ -137,3 +143,17 @@ async def test_a_key_that_stands_in_the_file_is_hidden_and_told_of(write, tmp_pa
         f"{path}:3:15: credentials.shop: a key stands in the file itself; write {{{{env.NAME}}}} instead"
     ]
     assert KEY not in repr(app.spec)
+
+
+async def test_a_tool_of_another_kind_that_raises_quotes_no_secret_either() -> None:
+    async def call(arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
+        raise ConnectionError(str(arguments["said"]))
+
+    variables = Variables(ENVIRONMENT, {})
+    made = guarded(Tool(name="fetch", description="Fetch.", call=call), variables)
+    with pytest.raises(ConnectionError, match=WORD):
+        await made.call({"said": WORD})  # nobody has asked for it yet
+    variables.expanded("{{env.SHOP_WORD}}")
+    assert (await made.call({"said": f"no {WORD}"})).text == "fetch failed: ConnectionError: no [secret]"
+    with pytest.raises(ConnectionError, match="plain"):  # the toolbox tells it, and logs where it came from
+        await made.call({"said": "plain"})

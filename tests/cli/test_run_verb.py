@@ -178,3 +178,17 @@ def test_a_wrong_file_is_told_with_every_line(app: Path, capsys: pytest.CaptureF
         f"{app}:1:18: app.nmae: unknown key. Did you mean 'name'?",
         f"{app}:2:1: agnets: unknown key. Did you mean 'agents'?",
     ]
+
+
+def test_the_log_has_what_other_agents_do_for_the_one_who_talks(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = app.read_text("utf-8").replace(
+        "{id: main}", "{id: main, tools: {}}, {id: greeter, phrases: [greet somebody]}"
+    )
+    app.write_text(text, encoding="utf-8")
+    request = "Ask the greeter \"greet somebody called 'Ada'\""
+    assert main(["run", str(app), "--session", "talk", "-m", request]) == 0
+    assert "Hello, Ada!" in capsys.readouterr().out
+    log = [json.loads(line) for line in (app.parent / "logs" / "talk.jsonl").read_text("utf-8").splitlines()]
+    calls = [(line.get("agent"), line["name"]) for line in log if line["type"] == "tool_finished"]
+    assert calls == [("greeter", "greet"), (None, "ask_greeter")]
+    assert [line["tool_calls_count"] for line in log if line["type"] == "usage"] == [1, 1]

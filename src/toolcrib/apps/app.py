@@ -17,7 +17,7 @@ from toolcrib.agent.limits import Limits
 from toolcrib.agent.models import model_for
 from toolcrib.agent.prompt import Prompt
 from toolcrib.agent.runner import RunResult, collected, stream
-from toolcrib.apps.agent_tools import with_agents
+from toolcrib.apps.agent_tools import Heard, with_agents
 from toolcrib.apps.brains import model_of, settings_of, window_of
 from toolcrib.apps.consistency import callees_of, entry_of
 from toolcrib.apps.document import AppDocument, Mistake
@@ -80,6 +80,7 @@ class App:
         # Also when nobody closes the app.
         self._removal = finalize(self, shutil.rmtree, workdir, ignore_errors=True) if removes_workdir else None
         self._model = model
+        self.listeners: list[Heard] = []  # told what happens while an agent works for another
         self._opened = False  # whether the sources outside were asked for their tools
 
     @property
@@ -173,6 +174,11 @@ class App:
     async def run(self, session: Session, text: str, *, context: object = None) -> RunResult:
         """The same, when it is over."""
         return await collected(self.stream(session, text, context=context))
+
+    def overhear(self, agent_id: str, event: Event) -> None:
+        """Something happened while an agent worked for another one."""
+        for listener in self.listeners:
+            listener(agent_id, event)
 
     async def __aenter__(self) -> "App":
         await self.sources.start()

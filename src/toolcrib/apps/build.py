@@ -95,8 +95,13 @@ def _introduce(spec: Spec, crews: Mapping[str, Crew], app: App) -> None:
         for name in callees_of(spec, caller.agent):
             callee = crews[name]
             if tool_name(callee.agent) not in caller.catalog:
-                shares = callee.catalog is caller.catalog
-                caller.catalog.add(agent_tool(callee.agent, lambda name=name: app.cribs[name], shares_tools=shares))
+                made = agent_tool(
+                    callee.agent,
+                    lambda name=name: app.cribs[name],
+                    shares_tools=callee.catalog is caller.catalog,
+                    heard=app.overhear,
+                )
+                caller.catalog.add(made)
 
 
 def _prompt(at: tuple[str | int, ...], agent: Agent, supply: Supply) -> Prompt:

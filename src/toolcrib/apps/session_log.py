@@ -4,6 +4,7 @@ import json
 import re
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 from toolcrib.agent.events import Event, Text
@@ -17,6 +18,7 @@ class SessionLog:
     def __init__(self, folder: Path, session_id: str) -> None:
         self.path = folder / f"{_file_name(session_id)}.jsonl"
         self._lines = LogLines()
+        self._of_agents: dict[str, LogLines] = {}
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self.path.touch(mode=0o600)  # what people say is theirs
@@ -27,11 +29,18 @@ class SessionLog:
 
     def write(self, event: Event) -> None:
         """Add one event; pieces of text are not worth a line each."""
-        if isinstance(event, Text):
-            return
-        line = json.dumps(self._lines.line(event.to_json(), datetime.now(UTC)), ensure_ascii=False)
+        if not isinstance(event, Text):
+            self._write(self._lines.line(event.to_json(), datetime.now(UTC)))
+
+    def write_of(self, agent_id: str, event: Event) -> None:
+        """Add an event of an agent that works for the one who talks; each has counts of its own."""
+        if not isinstance(event, Text):
+            lines = self._of_agents.setdefault(agent_id, LogLines())
+            self._write({"agent": agent_id, **lines.line(event.to_json(), datetime.now(UTC))})
+
+    def _write(self, line: dict[str, Any]) -> None:
         with self.path.open("a", encoding="utf-8") as file:
-            file.write(f"{line}\n")
+            file.write(f"{json.dumps(line, ensure_ascii=False)}\n")
 
 
 def _file_name(session_id: str) -> str:

@@ -100,7 +100,9 @@ async def _run(app: "App", message: str | None, name: str | None, place: str | N
         _tell_troubles(app)
         async with app.crib.thinker, store.open(name) as session:
             if app.session_log is not None:
-                audience = _Logged(audience, SessionLog(app.session_log, session.id))
+                log = SessionLog(app.session_log, session.id)
+                app.listeners.append(log.write_of)
+                audience = _Logged(audience, log)
             # One message gets one answer: what needs a yes is asked only where a person can be.
             turns = Turns(app.crib, store, session, audience, lines if message is None or lines.typed else None)
             if message is not None:

@@ -24,7 +24,18 @@ MAY_USE: dict[str, set[str]] = {
     "stores": {"memory", "tools"},
     "agent": {"discovery", "memory", "stores", "search", "policy", "catalog", "tools"},
     "apps": {"agent", "stores", "memory", "discovery", "search", "policy", "catalog", "sources", "tools"},
-    "gateway": {"discovery", "sources", "stores", "tools"},
+    # `server.options` and `server.rates` are values without a web framework: both doors let in and refuse alike.
+    "gateway": {
+        "discovery",
+        "search",
+        "policy",
+        "catalog",
+        "sources",
+        "stores",
+        "tools",
+        "server.options",
+        "server.rates",
+    },
     "server": {"apps", "agent", "stores", "memory", "discovery", "search", "policy", "catalog", "tools"},
 }
 # Errors are open to all; settings to all but the values in `tools`.

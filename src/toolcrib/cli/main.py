@@ -12,6 +12,7 @@ from toolcrib.cli.chat import chat
 from toolcrib.cli.check import check
 from toolcrib.cli.demo import demo
 from toolcrib.cli.explain import explain
+from toolcrib.cli.gateway import app as gateway
 from toolcrib.cli.new import new
 from toolcrib.cli.output import complain, speak_any_script
 from toolcrib.cli.run import run
@@ -58,6 +59,7 @@ app.command(tools)
 app.command(check)
 app.command(tokens)
 app.command(sources)
+app.command(gateway)
 app.command(sessions)
 app.command(bench)
 

@@ -11,7 +11,7 @@ from toolcrib.cli.options import Json
 from toolcrib.cli.output import Columns, note, say, write_json
 from toolcrib.discovery.tokens import TokenCount, definitions_tokens, is_exact
 from toolcrib.errors import SourceConfigError
-from toolcrib.sources.source import SourceState
+from toolcrib.sources.source import SourceState, ToolHolder
 from toolcrib.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ async def looked_at(paths: Sequence[Path], seconds: float) -> list[SourceLine]:
         return [_line(source) for source in made]
 
 
-def made_sources(paths: Sequence[Path], catalog: Catalog, seconds: float) -> "list[McpSource | OpenApiSource]":
+def made_sources(paths: Sequence[Path], catalog: ToolHolder, seconds: float) -> "list[McpSource | OpenApiSource]":
     """A source for each server of the files."""
     from toolcrib.sources.mcp import McpSource  # late, as below: they load the MCP and HTTP libraries
     from toolcrib.sources.mcp_config import read_mcp_servers

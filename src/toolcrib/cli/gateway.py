@@ -1,0 +1,230 @@
+"""`toolcrib gateway`: one MCP server in front of all those that a configuration names."""
+
+import asyncio
+import secrets
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+from cyclopts import App, Parameter
+
+from toolcrib.catalog import Catalog
+from toolcrib.cli.options import Json
+from toolcrib.cli.output import Columns, note, say, write_json
+from toolcrib.cli.serve import Names, tenants
+from toolcrib.cli.sources import DEFAULT, SECONDS, made_sources
+from toolcrib.discovery.display import SOURCE as OWN
+from toolcrib.discovery.tokens import TokenCount, definitions_tokens, is_exact
+from toolcrib.errors import GatewayError, MissingExtraError
+from toolcrib.settings import Settings
+
+if TYPE_CHECKING:
+    from toolcrib.gateway.server import Gateway, SurfaceName
+    from toolcrib.server.options import Options
+
+HOST = "127.0.0.1"
+CALLER = "http"  # who has a token without a name
+_NEGATIVE = 2
+
+app = App(name="gateway", help="One MCP server in front of all the others.", default_parameter=Parameter(negative=()))
+LockFile: TypeAlias = Annotated[Path | None, Parameter(show_default=False)]
+
+
+@app.default
+def gateway(
+    *config: Path,
+    http: int | None = None,
+    host: str = HOST,
+    surface: Literal["search", "browse"] = "search",
+    policy: Path | None = None,
+    lock: LockFile = None,
+    token: Names = (),
+    allow_host: Names = (),
+    allow_origin: Names = (),
+    timeout: float = SECONDS,
+    dry_run: bool = False,
+    json: Json = False,
+) -> int:
+    """Serve the tools of all MCP servers of configurations behind three tools: search_tools, get_tool, call_tool.
+
+    Read are the files of Claude, Cursor, VS Code, Gemini and Windsurf, and OpenAPI documents. Without --http it speaks
+    MCP over stdin and stdout, as clients start it. Both protocols are spoken, 2025-11-25 and 2026-07-28.
+
+    Example: `toolcrib gateway .mcp.json --lock tools.lock`
+
+    Args:
+        config: Files that name servers; `.mcp.json` if none is given.
+        http: Serve over HTTP on this port, at /mcp; 0 picks a free one. Its address is on stdout.
+        host: The address to listen on.
+        surface: `search` has three tools; `browse` has five, to walk the catalogue by category.
+        policy: A YAML file that says which tools are allowed, asked about, hidden or denied.
+        lock: A file of approved definitions. It is made at the first start, from what the servers list then; a tool
+            that is new or changed later is held back until `toolcrib gateway approve`.
+        token: Who has it may use the gateway over HTTP; `role:token` gives the caller a role in the policy. May be
+            given several times. In TOOLCRIB_TOKEN it is safer. Without any, one is made and shown.
+        allow_host: A name by which the gateway may be called, besides `host`.
+        allow_origin: A page elsewhere that may use it, such as `https://desk.example`.
+        timeout: How long a server may take to start, in seconds.
+        dry_run: Start every server once, tell what would be served and what is held back, and end.
+    """
+    settings = Settings.from_environment()
+    made = _made(config or (Path(DEFAULT),), surface, policy, lock, timeout, settings, remember=not dry_run)
+    if dry_run:
+        return asyncio.run(_dry_run(made, json=json))
+    if lock is None:
+        note("No --lock: tools are served as their servers describe them, also when that changes.")
+    if http is None:
+        _quiet()
+        asyncio.run(_over_stdio(made))
+        return 0
+    options = _options(http, host, (*token, *settings.tokens), allow_host, allow_origin)
+    from toolcrib.gateway.http import address, http_server, listening_socket
+
+    taken = listening_socket(options)
+    _quiet()
+    say(address(options, taken))
+    with suppress(KeyboardInterrupt):
+        http_server(made, options).run(sockets=[taken])
+    return 0
+
+
+def _made(
+    paths: Sequence[Path],
+    surface: "SurfaceName",
+    policy: Path | None,
+    lock: Path | None,
+    seconds: float,
+    settings: Settings,
+    *,
+    remember: bool,
+) -> "Gateway":
+    try:
+        from toolcrib.gateway.gate import Gate
+        from toolcrib.gateway.lock import Lock
+        from toolcrib.gateway.policy_file import read_policy
+        from toolcrib.gateway.remembered import Remembered
+        from toolcrib.gateway.server import Gateway
+        from toolcrib.sources.group import SourceGroup
+    except ModuleNotFoundError as error:  # pragma: no cover  # installed wherever the tests run
+        raise MissingExtraError("The gateway", "gateway") from error
+    gate = Gate(Catalog())
+    sources = SourceGroup(made_sources(paths, gate, seconds))
+    rules = read_policy(policy) if policy else None
+    if lock is not None:
+        gate.lock = Lock.open(lock, [source.name for source in sources.sources], keep=remember)
+    folder = settings.cache / "gateway"
+    return Gateway(sources, gate, policy=rules, surface=surface, remembered=Remembered(folder) if remember else None)
+
+
+async def _over_stdio(made: "Gateway") -> None:
+    from mcp.server.stdio import stdio_server
+
+    async with stdio_server() as (incoming, outgoing):
+        await made.server.run(incoming, outgoing, made.server.create_initialization_options())
+
+
+async def _dry_run(made: "Gateway", *, json: bool) -> int:
+    async with made.running():
+        await made.sources.settled()
+        surface = made.toolbox().surface
+        held = [tool.name for tool in made.gate.quarantined]
+        tools = [tool for tool in made.toolbox().tools if tool.source != OWN]
+        rows = [
+            {
+                "source": source.name,
+                "state": str(source.state),
+                "tools": sum(tool.source == source.name for tool in tools),
+                "held_back": sum(tool.source == source.name for tool in made.gate.quarantined),
+                "problem": source.problem,
+            }
+            for source in made.sources.sources
+        ]
+        before, after = definitions_tokens(tools), definitions_tokens(surface)
+    if json:
+        names = [tool.name for tool in surface]
+        costs = {"exact": is_exact(), "tokens": after, "tokens_of_all_tools": before}
+        write_json({"surface": names, "sources": rows, "held_back": held, **costs})
+        return 0
+    table = Columns(("source", "state", "tools", "held back", "problem"))
+    for row in rows:
+        table.add(*map(str, row.values()))
+    table.show()
+    shown = (
+        f"{TokenCount(tokens=after, exact=is_exact())} tokens instead of {TokenCount(tokens=before, exact=is_exact())}"
+    )
+    say(f"\nClients would see {', '.join(tool.name for tool in surface)}: {shown}.")
+    for name in held:
+        note(f"held back until approved: {name}")
+    return 0
+
+
+@app.command
+def approve(*names: str, lock: Path, yes: bool = False, json: Json = False) -> int:
+    """Show which definitions are held back and how they differ from the approved ones, and approve them.
+
+    Example: `toolcrib gateway approve --lock tools.lock github__create_issue`
+
+    Args:
+        names: The tools to approve; all that are held back if none is given.
+        lock: The file of approved definitions.
+        yes: Approve without asking.
+    """
+    from toolcrib.gateway.approval_diff import difference
+    from toolcrib.gateway.gate import quarantine_file, write_quarantine
+    from toolcrib.gateway.lock import Lock, read_pins
+
+    if not lock.exists():
+        raise GatewayError(f"{lock}: there is no such file.", hint="Start the gateway with --lock first.")
+    held, waiting = Lock.open(lock), read_pins(quarantine_file(lock))
+    if unknown := [name for name in names if name not in waiting]:
+        raise GatewayError(
+            f"{unknown[0]!r} is not held back.", hint=f"There are: {', '.join(waiting)}" if waiting else None
+        )
+    chosen = {name: pin for name, pin in waiting.items() if not names or name in names}
+    differences = {name: difference(name, held.pins.get(name), pin) for name, pin in chosen.items()}
+    if not json:
+        say("\n\n".join(differences.values()) or "Nothing is held back.")
+    agreed = bool(chosen) and (yes or (not json and _agrees(len(chosen))))
+    if agreed:
+        held.approve(chosen)
+        write_quarantine(quarantine_file(lock), {name: pin for name, pin in waiting.items() if name not in chosen})
+        note(f"Approved: {', '.join(chosen)}.")
+    if json:
+        write_json({"held_back": differences, "approved": list(chosen) if agreed else []})
+    return 0 if agreed or not chosen else _NEGATIVE
+
+
+def _agrees(number: int) -> bool:
+    if not sys.stdin.isatty():
+        note("Nothing was approved: give --yes.")
+        return False
+    answer = input(f"Approve {'this tool' if number == 1 else f'these {number} tools'}? [y/N] ")
+    return answer.strip().casefold() in ("y", "yes")
+
+
+def _options(port: int, host: str, tokens: Sequence[str], hosts: Sequence[str], origins: Sequence[str]) -> "Options":
+    from toolcrib.server.options import Options, is_loopback
+
+    if not tokens and is_loopback(host):
+        made = secrets.token_urlsafe(24)
+        note(f"No token was given. This one is good until the gateway ends: {made}")
+        tokens = (made,)
+    return Options(
+        host=host,
+        port=port,
+        tokens={secret: name or CALLER for secret, name in tenants(tokens).items()},
+        hosts=frozenset(name.casefold() for name in hosts),
+        origins=frozenset(origin.rstrip("/") for origin in origins),
+        body_bytes=4 << 20,
+        requests_per_second=100,
+        burst=400,
+    )
+
+
+def _quiet() -> None:
+    """Let the libraries say only what somebody should look into: stderr is where clients look for it."""
+    import logging
+
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)

@@ -1,0 +1,124 @@
+"""Stands between the sources and the catalogue: a definition that nobody approved is held back, out of all sight."""
+
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+
+from toolcrib.catalog import Catalog
+from toolcrib.gateway.lock import VERSION, Lock, Pin, pin_of, read_pins, write_json
+from toolcrib.tools.tool import Tool
+
+logger = logging.getLogger(__name__)
+
+
+class Gate:
+    """A catalogue as sources see it. Without a lock everything goes through.
+
+    What is held back is neither found nor called. It is written beside the lock (`quarantine_file`), from where
+    `toolcrib gateway approve` reads it.
+    """
+
+    def __init__(self, catalog: Catalog, lock: Lock | None = None) -> None:
+        self.catalog = catalog
+        self.lock = lock
+        self._held: dict[str, Tool] = {}
+        self._sources: set[str] = set()  # those that this gate has seen
+        self._closed = False
+
+    @property
+    def quarantined(self) -> tuple[Tool, ...]:
+        """What waits to be approved."""
+        return tuple(self._held.values())
+
+    def awaits(self, source: str) -> bool:
+        """Whether the first list of this source is still to come, and to be trusted."""
+        return self.lock is not None and source in self.lock.awaited
+
+    def add_all(self, tools: Iterable[Tool]) -> None:
+        """Take tools, and hold back what is not approved."""
+        offered = list(tools)
+        self._sources |= {tool.source for tool in offered}
+        if self.lock is None:
+            self.catalog.add_all(offered)
+            return
+        pins = {tool.name: pin_of(tool) for tool in offered}
+        first = {name: pin for name, pin in pins.items() if pin.source in self.lock.awaited}
+        good = [tool for tool in offered if tool.name in first or self.lock.approves(tool.name, pins[tool.name])]
+        self.catalog.add_all(good)
+        if first:
+            self.lock.approve(first)
+            logger.info("Approved %d tools at first sight, from %s.", len(first), _sources(first.values()))
+        let_in = {tool.name for tool in good}
+        self._hold(tool for tool in offered if tool.name not in let_in)
+
+    def replace(self, tool: Tool) -> None:
+        """Take a changed tool, or hold it back and take the old one away with it."""
+        if self.lock is not None and not self.lock.approves(tool.name, pin_of(tool)):
+            if tool.name in self.catalog:
+                self.catalog.remove(tool.name)
+            self._hold([tool])
+        elif tool.name in self.catalog:
+            self.catalog.replace(tool)
+        else:
+            self._let_in([tool])
+
+    def remove(self, name: str) -> None:
+        """Let go of a tool, wherever it is."""
+        if self._held.pop(name, None) is None:
+            self.catalog.remove(name)
+        else:
+            self._write()
+
+    def look_again(self) -> None:
+        """Let in what was approved meanwhile, and hold back what no longer is."""
+        if self.lock is None or not self.lock.reread():
+            return
+        self._let_in([tool for tool in self.quarantined if self.lock.approves(tool.name, pin_of(tool))])
+        for tool in [tool for tool in self.catalog if tool.source in self._sources]:
+            if not self.lock.approves(tool.name, pin_of(tool)) and tool.source not in self.lock.awaited:
+                self.catalog.remove(tool.name)
+                self._hold([tool])
+
+    def close(self) -> None:
+        """Leave what waits as it is written: sources that end take their tools away, and that is no news of them."""
+        self._closed = True
+
+    def _let_in(self, tools: list[Tool]) -> None:
+        if not tools:
+            return
+        for tool in tools:
+            self._held.pop(tool.name, None)
+        self.catalog.add_all(tools)
+        self._write()
+
+    def _hold(self, tools: Iterable[Tool]) -> None:
+        held = {tool.name: tool for tool in tools}
+        if held:
+            logger.warning("%d tools wait for `toolcrib gateway approve`: %s", len(held), ", ".join(held))
+            self._held |= held
+        self._write()
+
+    def _write(self) -> None:
+        if self.lock is None or not self.lock.keeps or self._closed:
+            return
+        file = quarantine_file(self.lock.path)
+        others = {name: pin for name, pin in read_pins(file).items() if pin.source not in self._sources}
+        write_quarantine(file, others | {tool.name: pin_of(tool) for tool in self.quarantined})
+
+
+def quarantine_file(lock: Path) -> Path:
+    """Where the definitions stand that wait for approval. Nobody needs to keep it: gateways write it anew."""
+    return lock.with_name(f"{lock.name}.quarantine")
+
+
+def write_quarantine(file: Path, pins: dict[str, Pin]) -> None:
+    """Write what waits; without anything that waits there is no file."""
+    if pins:
+        tools = {name: pin.to_json() for name, pin in sorted(pins.items())}
+        write_json(file, {"version": VERSION, "tools": tools})
+    else:
+        file.unlink(missing_ok=True)
+
+
+def _sources(pins: Iterable[Pin]) -> str:
+    return ", ".join(sorted({pin.source for pin in pins}))

@@ -1,0 +1,140 @@
+"""Which tool definitions somebody approved: a file with each definition and its hash, made to be read and committed.
+
+The first list of a source is trusted: whoever puts a server into a configuration and starts it runs its code already.
+What comes later, a new tool or one byte in an old one, waits until somebody approves it.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+from toolcrib.errors import GatewayError
+from toolcrib.sources.json_parts import items, mapping
+from toolcrib.sources.mcp_tool import McpToolCall
+from toolcrib.tools.tool import Tool
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """One definition, as it was approved or as it waits for that."""
+
+    source: str
+    definition: Mapping[str, Any]
+
+    @property
+    def digest(self) -> str:
+        """The same only for the very same definition."""
+        said = json.dumps(self.definition, sort_keys=True, separators=(",", ":"))
+        return sha256(said.encode()).hexdigest()
+
+    def to_json(self) -> dict[str, Any]:
+        return {"source": self.source, "sha256": self.digest, "definition": dict(self.definition)}
+
+
+def pin_of(tool: Tool) -> Pin:
+    """What there is to approve of a tool: of an MCP tool all that its server said, before anything was cleaned."""
+    if isinstance(tool.call, McpToolCall):
+        definition = tool.call.definition.model_dump(mode="json", by_alias=True, exclude_none=True)
+        definition.pop("_meta", None)  # notes between programs: no model reads them, and some servers put times there
+    else:
+        definition = {"description": tool.description, "parameters": dict(tool.parameters), "risk": tool.risk.value}
+    return Pin(tool.source, definition)
+
+
+class Lock:
+    """The file. Several gateways may share it; what another one, or `gateway approve`, wrote counts at once."""
+
+    def __init__(self, path: Path, pins: Mapping[str, Pin], awaited: Iterable[str]) -> None:
+        self.path = path
+        self.pins = dict(pins)
+        self.awaited = set(awaited)  # sources whose first list has not come yet
+        self.keeps = True
+        self._read_at = _state(path)
+
+    @classmethod
+    def open(cls, path: Path, sources: Iterable[str] = (), *, keep: bool = True) -> "Lock":
+        """The lock of a file. A file that is not there is made: then the first list of these sources is trusted.
+
+        Without `keep` it only looks: nothing is written.
+        """
+        lock = cls(path, *_read(path)) if path.exists() else cls(path, {}, sources)
+        lock.keeps = keep
+        if not path.exists():
+            lock.save()
+        return lock
+
+    def approves(self, name: str, pin: Pin) -> bool:
+        """Whether somebody approved this definition of this tool, from this source."""
+        held = self.pins.get(name)
+        return held is not None and held.source == pin.source and held.digest == pin.digest
+
+    def approve(self, pins: Mapping[str, Pin]) -> None:
+        """Approve these from now on."""
+        self.pins |= pins
+        self.awaited -= {pin.source for pin in pins.values()}
+        self.save()
+
+    def reread(self) -> bool:
+        """Take what somebody else wrote; gives whether there was something."""
+        now = _state(self.path)
+        if now == self._read_at:
+            return False
+        self._read_at = now
+        if now is not None:  # a file that went away takes no approval with it
+            self.pins, awaited = _read(self.path)
+            self.awaited = set(awaited)
+        return True
+
+    def save(self) -> None:
+        """Write the file, whole or not at all."""
+        if not self.keeps:
+            return
+        tools = {name: pin.to_json() for name, pin in sorted(self.pins.items())}
+        write_json(self.path, {"version": VERSION, "awaited": sorted(self.awaited), "tools": tools})
+        self._read_at = _state(self.path)
+
+
+def read_pins(path: Path) -> dict[str, Pin]:
+    """The definitions in a file of ours; none if it is not there."""
+    return _read(path)[0] if path.exists() else {}
+
+
+def write_json(path: Path, document: Mapping[str, Any]) -> None:
+    """Write a file, whole or not at all."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=".", suffix=".new", delete=False) as new:
+            new.write(json.dumps(document, ensure_ascii=True, indent=1) + "\n")
+        os.replace(new.name, path)
+    except OSError as error:
+        raise GatewayError(f"{path}: it cannot be written: {error.strerror}.", hint="Name another place.") from error
+
+
+def _read(path: Path) -> tuple[dict[str, Pin], list[str]]:
+    try:
+        document = mapping(json.loads(path.read_text("utf-8")))
+        if document.get("version") != VERSION:
+            raise ValueError("it was written by another version")
+        pins = {name: Pin(entry["source"], entry["definition"]) for name, entry in mapping(document["tools"]).items()}
+        for name, pin in pins.items():
+            if pin.digest != document["tools"][name]["sha256"]:
+                raise ValueError(f"the hash of {name!r} does not fit its definition")
+        return pins, [str(source) for source in items(document.get("awaited"))]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        hint = "Put the file back as it was, or remove it and approve everything anew."
+        raise GatewayError(f"{path}: this is no lock file, or a damaged one: {error}.", hint=hint) from error
+
+
+def _state(path: Path) -> tuple[int, int, int] | None:
+    try:
+        held = path.stat()
+    except OSError:
+        return None
+    return held.st_mtime_ns, held.st_size, held.st_ino

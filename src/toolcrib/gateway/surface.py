@@ -1,0 +1,97 @@
+"""The three tools a client sees: `search_tools`, `get_tool`, `call_tool`. The list never changes, whatever is behind.
+
+Clients keep such a list in their prompt cache, and the newer protocol allows no other: a tool that is found is run by
+`call_tool`, and policy and confirmation act on the inner tool.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from toolcrib.discovery.breadth import MOST_TOOLS, is_sure
+from toolcrib.discovery.browse_surface import SEARCH_TOOLS
+from toolcrib.discovery.display import SOURCE, Display
+from toolcrib.discovery.get_tool import get_tool
+from toolcrib.discovery.render import label, tool_list
+from toolcrib.discovery.search_surface import NO_QUERY, Query, discovered, not_searched, nothing_found, tools_found
+from toolcrib.discovery.source_state import SourceStates, missing_sources
+from toolcrib.discovery.toolbox import Toolbox
+from toolcrib.sources.source import SourceState
+from toolcrib.tools.function import tool
+from toolcrib.tools.result import ToolResult
+from toolcrib.tools.tool import Tool
+
+GET_TOOL = "Get all arguments and usage notes of a tool, where the line that search_tools shows does not say enough."
+CALL_TOOL = "Run a tool by name with its arguments, as search_tools or get_tool showed them."
+HOW_TO_CALL = "Run it with call_tool."
+CALLERS = ("call_tool", "execute_tool")  # the tools of a surface that run another one
+INSTRUCTIONS = "Find the tools for a task with search_tools, then run them with call_tool."
+_ARGUMENTS = ("arguments", "params", "parameters", "args")
+
+
+def gateway_surface(toolbox: Toolbox, *, sources: SourceStates | None = None) -> tuple[Tool, ...]:
+    """The three tools; `Toolbox(catalog, surface=gateway_surface)` makes them the way into a toolbox."""
+    details = replace(get_tool(toolbox, then=HOW_TO_CALL), description=GET_TOOL)
+    made = (_search_tools(Display(toolbox), sources), details, _call_tool(toolbox))
+    return tuple(one.with_metadata(source=SOURCE) for one in made)
+
+
+def _search_tools(display: Display, sources: SourceStates | None) -> Tool:
+    toolbox = display.toolbox
+
+    @tool(description=SEARCH_TOOLS, phrases=("find a tool",))
+    async def search_tools(query: Query, limit: int = 8) -> ToolResult:
+        if not query.strip():
+            return ToolResult.failure(NO_QUERY)
+        found = await toolbox.search_async(query, limit=MOST_TOOLS)
+        shown = tools_found(display, found, limit)
+        sure = bool(shown) and is_sure(found)
+        missing = [] if sure else missing_sources(toolbox, sources)
+        if not shown:
+            return nothing_found(display, query, missing, found.warnings)
+        lines = [
+            "Found:" if sure else "Perhaps one of these:",
+            tool_list(map(display.line, shown)),
+            *_from_memory(shown, sources),
+            *not_searched(missing),
+            "Next: call_tool(name, arguments), or get_tool(name) for all details.",
+        ]
+        return ToolResult(text="\n".join(lines), value=discovered(query, found, shown))
+
+    return search_tools
+
+
+def _from_memory(shown: Sequence[Tool], sources: SourceStates | None) -> list[str]:
+    """Which of the tools found are known from the last time only, because their server does not answer now."""
+    states = sources() if callable(sources) else sources or {}
+    away = {tool.source: states.get(tool.source, SourceState.READY) for tool in shown}
+    named = [f"{label(source)} ({state})" for source, state in sorted(away.items()) if state is not SourceState.READY]
+    return [f"From the last time, for the server is not ready: {', '.join(named)}."] if named else []
+
+
+def _call_tool(toolbox: Toolbox) -> Tool:
+    async def call(arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
+        given = dict(arguments)
+        name = given.pop("name", None)
+        if not isinstance(name, str) or not name.strip():
+            return ToolResult.failure('call_tool needs the name of a tool, such as {"name": "...", "arguments": {}}.')
+        # Small models leave out the wrapping, or give it another name.
+        wrapped = [key for key in _ARGUMENTS if key in given]
+        if name.strip() in {one.name for one in toolbox.surface}:
+            return ToolResult.failure(f"{name.strip()} is called by itself, not through call_tool.")
+        return await toolbox.call(name.strip(), given[wrapped[0]] if wrapped else given, context)
+
+    return Tool(
+        name="call_tool",
+        description=CALL_TOOL,
+        parameters={
+            "type": "object",
+            "properties": {
+                "name": {"type": "string", "description": "Exact name of the tool"},
+                "arguments": {"type": "object", "description": "Its arguments"},
+            },
+            "required": ["name"],
+        },
+        call=call,
+        phrases=("run a tool",),
+    )

@@ -1,0 +1,99 @@
+"""A gateway in a test: its upstreams, and clients of both protocols over every transport."""
+
+import asyncio
+import json
+import os
+import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import mcp
+from fastmcp import Client
+from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
+from mcp_types import CallToolResult, TextContent
+
+from toolcrib.catalog import Catalog
+from toolcrib.gateway.gate import Gate
+from toolcrib.gateway.http import address, http_server, listening_socket
+from toolcrib.gateway.lock import Lock
+from toolcrib.gateway.server import Gateway
+from toolcrib.server.options import Options
+from toolcrib.sources.group import SourceGroup
+from toolcrib.sources.mcp import McpSource
+from toolcrib.sources.mcp_limits import McpLimits
+from toolcrib.sources.mcp_server import read_mcp_server
+
+SCRIPTED = Path(__file__).parents[1] / "sources" / "scripted_server.py"
+TOKEN = "a-token-for-tests"
+SOON = 20  # seconds: far more than anything here takes
+ERAS = ("legacy", "auto")
+START = "import sys; from toolcrib.cli.main import main; sys.exit(main())"
+
+
+def entry(**told: Any) -> dict[str, Any]:
+    """A server that does as it is told, as a configuration names it."""
+    return {"command": sys.executable, "args": [str(SCRIPTED), json.dumps(told)]}
+
+
+def write_config(folder: Path, **servers: dict[str, Any]) -> Path:
+    path = folder / "mcp.json"
+    path.write_text(json.dumps({"mcpServers": servers}))
+    return path
+
+
+def made_gateway(
+    servers: dict[str, dict[str, Any]], *, lock: Path | None = None, limits: McpLimits | None = None, **options: Any
+) -> Gateway:
+    gate = Gate(Catalog())
+    group = SourceGroup(McpSource(read_mcp_server(name, one), gate, limits=limits) for name, one in servers.items())
+    if lock is not None:
+        gate.lock = Lock.open(lock, [source.name for source in group.sources])
+    return Gateway(group, gate, **options)
+
+
+def in_memory(gateway: Gateway, mode: str = "auto", **options: Any) -> mcp.Client:
+    return mcp.Client(gateway.server, mode=mode, **options)  # pyright: ignore[reportArgumentType]  # one of its words
+
+
+def over_stdio(*arguments: str, mode: str = "auto", **options: Any) -> Client[Any]:
+    """A client whose gateway is a program of its own."""
+    transport = StdioTransport(
+        sys.executable, ["-c", START, "gateway", *arguments], env=dict(os.environ), keep_alive=False
+    )
+    return Client(transport, mode=mode, **options)  # pyright: ignore[reportArgumentType]  # as above
+
+
+def over_http(url: str, mode: str = "auto", token: str = TOKEN, **options: Any) -> Client[Any]:
+    return Client(StreamableHttpTransport(url, auth=token), mode=mode, **options)  # pyright: ignore[reportArgumentType]
+
+
+@contextmanager
+def serving(gateway: Gateway, **options: Any) -> Generator[str]:
+    """The address of a gateway that listens; it ends with the block."""
+    chosen = Options(**{"port": 0, "tokens": {TOKEN: "tester"}, "grace_seconds": 1} | options)
+    taken = listening_socket(chosen)
+    server = http_server(gateway, chosen)
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve([taken])), daemon=True)
+    thread.start()
+    try:
+        yield address(chosen, taken)
+    finally:
+        server.should_exit = True
+        thread.join(timeout=SOON)
+        taken.close()
+
+
+def text(result: CallToolResult) -> str:
+    """The words of a result."""
+    return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
+
+
+async def call(client: Any, name: str, arguments: dict[str, Any] | None = None, **more: Any) -> CallToolResult:
+    """Call an inner tool, by any kind of client."""
+    asked = {"name": name, "arguments": arguments or {}, **more}
+    if isinstance(client, mcp.Client):
+        return await client.call_tool("call_tool", asked)
+    return await client.call_tool_mcp("call_tool", asked)

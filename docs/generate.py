@@ -11,6 +11,7 @@ from pathlib import Path
 from toolcrib import errors, settings
 from toolcrib.apps.schema import reference_page
 from toolcrib.cli.main import app
+from toolcrib.server.reference import http_page, metrics_page
 
 ROOT = Path(__file__).parents[1]
 SNIPPET = re.compile(r"<!-- (?P<file>[\w/.-]+) -->\n```(?P<language>\w+)\n.*?^```$", re.DOTALL | re.MULTILINE)
@@ -34,7 +35,7 @@ def with_snippets(page: str) -> str:
 
 
 def reference() -> dict[str, str]:
-    """The pages that are all code: commands, errors, settings, the file of an app."""
+    """The pages that are all code: commands, errors, settings, the file of an app, the server."""
     said = "<!-- Made by docs/generate.py from the code. -->\n\n"
     tree = inspect.getdoc(errors) or ""
     commands = app.generate_docs(heading_level=1)
@@ -42,6 +43,8 @@ def reference() -> dict[str, str]:
         "cli.md": said + "\n".join(line.rstrip() for line in commands.splitlines()) + "\n",
         "errors.md": f"{said}# Errors\n\n```text\n{tree}\n```\n",
         "yaml.md": said + reference_page(),
+        "http.md": said + http_page(),
+        "metrics.md": said + metrics_page(),
         "settings.md": f"{said}# Settings\n\n{inspect.getdoc(settings)}\n",
     }
 

@@ -54,6 +54,7 @@ EXAMPLE = {"threadId": "t1", "runId": "r1", "messages": [{"id": "m1", "role": "u
 
 @routes.post(
     "/agui",
+    response_class=Response,
     responses={
         200: {"description": "AG-UI events.", "content": {"text/event-stream": {"schema": {"type": "string"}}}},
         400: {"model": Refusal, "description": "Nothing was said, or the thread has no possible id."},

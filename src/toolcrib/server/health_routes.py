@@ -1,5 +1,7 @@
 """Whether the server lives, can work, and understands what its tools give; and its metrics."""
 
+from typing import Any
+
 from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
@@ -10,6 +12,7 @@ from toolcrib.server.served import Served
 from toolcrib.server.shapes import ExtractionHealth, Health, Readiness
 
 routes = APIRouter(tags=["health"])
+PROMETHEUS: dict[str, Any] = {"description": "Prometheus's text form.", "content": {"text/plain": {}}}
 
 
 @routes.get("/health")
@@ -50,7 +53,7 @@ async def extraction(house: HouseHere, response: Response) -> ExtractionHealth:
     return found
 
 
-@routes.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+@routes.get("/metrics", response_class=Response, responses={200: PROMETHEUS})
 async def metrics(house: HouseHere) -> Response:
     """Everything that is counted, for Prometheus."""
     house.metrics.tools.set(len(house.served.crib.catalog))

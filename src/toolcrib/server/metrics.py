@@ -31,15 +31,23 @@ class Metrics:
         self._is_tool = is_tool
         self._tools: set[str] = set()
 
+        self.described: list[tuple[str, str, tuple[str, ...], str]] = []  # name, kind, labels, what it is: for the docs
+
         def counter(name: str, about: str, *labels: str) -> Counter:
+            self.described.append((f"toolcrib_{name}_total", "counter", labels, about))
             return Counter(f"toolcrib_{name}", about, labels, registry=self.registry)
 
+        def gauge(name: str, about: str) -> Gauge:
+            self.described.append((f"toolcrib_{name}", "gauge", (), about))
+            return Gauge(f"toolcrib_{name}", about, registry=self.registry)
+
         def histogram(name: str, about: str, *labels: str, buckets: tuple[float, ...] = _SLOW) -> Histogram:
+            self.described.append((f"toolcrib_{name}", "histogram", labels, about))
             return Histogram(f"toolcrib_{name}", about, labels, registry=self.registry, buckets=buckets)
 
-        self.tools = Gauge("toolcrib_tools", "Tools in the catalogue.", registry=self.registry)
+        self.tools = gauge("tools", "Tools in the catalogue.")
         self._sessions = counter("sessions", "Sessions made here.")
-        self._active = Gauge("toolcrib_runs_active", "Runs under way.", registry=self.registry)
+        self._active = gauge("runs_active", "Runs under way.")
         self._runs = counter("runs", "Runs that are over: answered, or failed (also when stopped).", "outcome")
         self._run_seconds = histogram("run_seconds", "How long runs took.", "request_type")
         self._discovery_seconds = histogram(

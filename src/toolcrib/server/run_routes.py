@@ -18,7 +18,7 @@ REFUSALS: Responses = {
 }
 
 
-@routes.post("/messages", responses={**sse.OPENAPI, **REFUSALS})
+@routes.post("/messages", response_class=Response, responses={**sse.OPENAPI, **REFUSALS})
 async def say(session: SessionId, message: NewMessage, house: HouseHere, store: StoreHere) -> Response:
     """Say something to the agent, and listen to what happens. The run goes on when you stop listening."""
     crib = house.served.crib
@@ -28,6 +28,7 @@ async def say(session: SessionId, message: NewMessage, house: HouseHere, store: 
 
 @routes.get(
     "/messages",
+    response_class=Response,
     responses={**sse.OPENAPI, 204: {"description": "Nothing happened since, and nothing happens."}, **REFUSALS},
 )
 async def listen(
@@ -53,7 +54,7 @@ async def listen(
     return sse.event_stream(run, earlier, after=seen, ping_seconds=house.options.ping_seconds)
 
 
-@routes.post("/confirmations/{confirmation}", responses={**sse.OPENAPI, **REFUSALS})
+@routes.post("/confirmations/{confirmation}", response_class=Response, responses={**sse.OPENAPI, **REFUSALS})
 async def answer_confirmation(
     session: SessionId, confirmation: str, answer: Answer, house: HouseHere, store: StoreHere
 ) -> Response:

@@ -53,7 +53,7 @@ async def get_session(session: SessionId, house: HouseHere, store: StoreHere) ->
     return _session(house, await store.read(session), running)
 
 
-@routes.delete("/{session}", status_code=204, responses=MISSING)
+@routes.delete("/{session}", status_code=204, response_description="It is gone.", responses=MISSING)
 async def delete_session(session: SessionId, house: HouseHere, store: StoreHere) -> Response:
     """Forget a session; if the agent is at work in it, that is stopped first."""
     await house.runs.stop(store, session)

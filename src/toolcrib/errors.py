@@ -31,7 +31,7 @@ ToolcribError
 │   └── UnsetVariableError      what the file reads from the environment is not set, or a key is missing
 ├── ServerError             the server cannot start: its port is taken, or strangers could use it
 ├── ServerBusyError         the server cannot begin another run now
-├── GatewayError            the gateway cannot start: a damaged lock or policy file, a port that is taken, an unknown client
+├── GatewayError            the gateway cannot start: a damaged lock or policy file, a port that is taken
 ├── MissingExtraError       an optional dependency is not installed
 └── EmbedderError           an embedder cannot answer
 
@@ -203,8 +203,7 @@ class ServerError(ToolcribError):
 class ServerBusyError(ToolcribError):
     """A server that cannot begin another run now."""
 
-    def __init__(self, *, closing: bool) -> None:
-        why = "is about to end" if closing else "has as many runs as it can have"
+    def __init__(self, why: str) -> None:
         super().__init__(f"The server {why}.", hint="Try again in a moment.")
 
 

@@ -22,8 +22,8 @@ def difference(name: str, approved: Pin | None, offered: Pin) -> str:
 
 def _lines(definition: Mapping[str, Any]) -> list[str]:
     rest = {key: value for key, value in definition.items() if key != "description"}
-    words = str(definition.get("description", "")).split("\n")
-    said = [f"description: {_seen(words[0])}", *(f"  {_seen(line)}" for line in words[1:])]
+    words = str(definition.get("description", "")).splitlines()
+    said = [f"{'  ' if number else 'description: '}{_seen(line)}" for number, line in enumerate(words)]
     return [*said, *map(_seen, json.dumps(rest, ensure_ascii=False, indent=2, sort_keys=True).splitlines())]
 
 

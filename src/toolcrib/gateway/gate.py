@@ -94,7 +94,7 @@ class Gate:
     def _hold(self, tools: Iterable[Tool]) -> None:
         held = {tool.name: tool for tool in tools}
         if held:
-            logger.warning("%d tools wait for `toolcrib gateway approve`: %s", len(held), ", ".join(held))
+            logger.warning("Held back until `toolcrib gateway approve`: %s", ", ".join(held))
             self._held |= held
         self._write()
 

@@ -19,6 +19,8 @@ def keep_keys_out_of_logs() -> None:
     logger = logging.getLogger("httpx2")
     if not any(isinstance(one, WithoutKeys) for one in logger.filters):
         logger.addFilter(WithoutKeys())
+    # The MCP library writes whole addresses, and what is sent, into the texts of its debug messages.
+    logging.getLogger("mcp.client").setLevel(logging.INFO)
 
 
 def _shown(argument: object) -> object:

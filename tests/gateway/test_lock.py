@@ -1,0 +1,197 @@
+"""Pinned definitions: what is new or changed is neither found nor called until somebody approves it."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gateway_scene import SOON, call, entry, in_memory, made_gateway, text
+from inline_snapshot import snapshot
+
+from toolcrib.catalog import Catalog
+from toolcrib.cli.main import main
+from toolcrib.errors import GatewayError
+from toolcrib.gateway.approval_diff import difference
+from toolcrib.gateway.gate import Gate, quarantine_file
+from toolcrib.gateway.lock import Lock, Pin
+from toolcrib.tools.result import ToolResult
+from toolcrib.tools.tool import Tool
+
+SEARCH = "say the text again"
+
+
+def tools(*names: str, **descriptions: str) -> list[dict[str, Any]]:
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+    return [
+        {"name": name, "description": descriptions.get(name, f"Do {name}."), "inputSchema": schema} for name in names
+    ]
+
+
+async def served(lock: Path, listed: list[dict[str, Any]], **more: Any) -> tuple[list[str], list[str]]:
+    """Start a gateway once; gives the tools in its catalogue and those held back."""
+    gateway = made_gateway({"s": entry(tools=listed), **more}, lock=lock)
+    async with asyncio.timeout(SOON), gateway.running():
+        await gateway.sources.settled()
+        return [tool.name for tool in gateway.gate.catalog if tool.source != "toolcrib"], [
+            tool.name for tool in gateway.gate.quarantined
+        ]
+
+
+@pytest.mark.anyio
+async def test_the_first_list_is_trusted_and_what_comes_later_waits(tmp_path: Path) -> None:
+    lock = tmp_path / "tools.lock"
+    assert await served(lock, tools("echo", "shout")) == (["s__echo", "s__shout"], [])
+    assert sorted(json.loads(lock.read_text())["tools"]) == ["s__echo", "s__shout"]
+    assert await served(lock, tools("echo", "shout")) == (["s__echo", "s__shout"], [])
+    # One byte in a description, and one tool more.
+    changed = tools("echo", "shout", "whisper", echo="Do echo!")
+    assert await served(lock, changed) == (["s__shout"], ["s__echo", "s__whisper"])
+    # A server that was added later is no first list either.
+    late = {"late": entry(tools=tools("sing"))}
+    assert await served(lock, tools("echo", "shout"), **late) == (["s__echo", "s__shout"], ["late__sing"])
+
+
+@pytest.mark.anyio
+async def test_a_tool_that_changes_in_mid_session_is_gone_until_it_is_approved(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lock = tmp_path / "tools.lock"
+    gateway = made_gateway({"s": entry(call={"delete_all": "change"})}, lock=lock, policy=None)
+    async with asyncio.timeout(SOON), in_memory(gateway) as client:
+        assert "s__echo" in text(await client.call_tool("search_tools", {"query": SEARCH}))
+        confirmed = await call(client, "s__delete_all")
+        code = text(confirmed).split('"confirmed": "')[1].split('"')[0]
+        assert text(await call(client, "s__delete_all", confirmed=code)) == "changed"  # and tells of it
+        await gateway.sources.refresh()
+        assert "s__echo" not in text(await client.call_tool("search_tools", {"query": SEARCH}))
+        assert text(await call(client, "s__echo", {"text": "x"})).startswith("There is no tool named 's__echo'.")
+
+        assert main(["gateway", "approve", "--lock", str(lock), "s__echo"]) == 2  # nobody there to ask
+        shown, talk = capsys.readouterr()
+        assert talk == "Nothing was approved: give --yes.\n"
+        assert shown == snapshot("""\
+s__echo (mcp:s) changed:
+- description: Say the text again.
++ description: Say the text again, louder.
+  {
+""")
+        assert main(["gateway", "approve", "--lock", str(lock), "s__echo", "--yes"]) == 0
+        assert text(await call(client, "s__echo", {"text": "x"})) == "x"
+        assert text(await call(client, "s__shout", {"text": "x"})).startswith("There is no tool named 's__shout'.")
+    # What waits outlives the gateway, so that it can be approved afterwards.
+    capsys.readouterr()
+    assert main(["gateway", "approve", "--lock", str(lock), "--yes", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["approved"] == ["s__shout"]
+    assert not quarantine_file(lock).exists()
+    assert main(["gateway", "approve", "--lock", str(lock)]) == 0
+    assert capsys.readouterr().out == "Nothing is held back.\n"
+
+
+def test_the_difference_shows_what_people_do_not_see() -> None:
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+    before = Pin("mcp:s", {"name": "echo", "description": "Say it.\nLoudly.", "inputSchema": schema})
+    after = Pin("mcp:t", {**before.definition, "description": "Say it.\nLoud\u200bly.\nZażółć."})
+    assert difference("s__echo", before, after) == snapshot("""\
+s__echo (mcp:t) changed, and came from mcp:s before:
+  description: Say it.
+-   Loudly.
++   Loud\\u200bly.
++   Zażółć.
+  {\
+""")
+    assert difference("s__new", None, Pin("mcp:s", {"name": "new", "inputSchema": {}})) == snapshot("""\
+s__new (mcp:s) is new:
++ {
++   "inputSchema": {},
++   "name": "new"
++ }\
+""")
+
+
+def made(name: str, description: str = "", source: str = "openapi:a") -> Tool:
+    async def nothing(arguments: object, context: object = None, /) -> ToolResult:
+        raise NotImplementedError
+
+    return Tool(name=name, description=description, call=nothing, source=source)
+
+
+def test_what_is_no_longer_approved_is_held_back_again(tmp_path: Path) -> None:
+    lock, other = tmp_path / "a.lock", tmp_path / "b.lock"
+    gate = Gate(Catalog(), Lock.open(lock, ["openapi:a"]))
+    gate.add_all([made("one"), made("two")])
+    assert [tool.name for tool in gate.catalog] == ["one", "two"]
+    without = Lock.open(other)
+    without.approve({"two": gate.lock.pins["two"]} if gate.lock else {})
+    lock.write_text(other.read_text())
+    gate.look_again()
+    assert [tool.name for tool in gate.catalog] == ["two"]
+    assert [tool.name for tool in gate.quarantined] == ["one"]
+    gate.remove("one")
+    assert gate.quarantined == ()
+    lock.unlink()  # takes no approval with it
+    gate.look_again()
+    assert [tool.name for tool in gate.catalog] == ["two"]
+
+
+def test_a_tool_that_goes_back_to_what_it_was_comes_back(tmp_path: Path) -> None:
+    gate = Gate(Catalog(), Lock.open(tmp_path / "lock", ["openapi:a"]))
+    gate.add_all([made("one", "old")])
+    gate.replace(made("one", "new"))
+    assert list(gate.catalog) == []
+    gate.replace(made("one", "old"))
+    assert [tool.description for tool in gate.catalog] == ["old"]
+    assert gate.quarantined == ()
+    gate.remove("one")
+    assert list(gate.catalog) == []
+
+
+def test_without_a_lock_everything_goes_through() -> None:
+    gate = Gate(Catalog())
+    gate.add_all([made("one", "old")])
+    gate.replace(made("one", "new"))
+    gate.look_again()
+    assert [tool.description for tool in gate.catalog] == ["new"]
+    assert not gate.awaits("openapi:a")
+
+
+def test_the_name_of_an_approved_tool_is_not_open_to_another_source(tmp_path: Path) -> None:
+    lock = Lock.open(tmp_path / "lock", ["openapi:a"])
+    gate = Gate(Catalog(), lock)
+    gate.add_all([made("one")])
+    gate.remove("one")
+    gate.add_all([made("one", source="openapi:b")])
+    assert list(gate.catalog) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("{", "this is no lock file, or a damaged one"),
+        ('{"version": 9, "tools": {}}', "it was written by another version"),
+        (
+            '{"version": 1, "tools": {"a": {"source": "s", "definition": {}, "sha256": "0"}}}',
+            "the hash of 'a' does not fit",
+        ),
+    ],
+)
+def test_a_damaged_lock_stops_the_gateway(content: str, complaint: str, tmp_path: Path) -> None:
+    path = tmp_path / "tools.lock"
+    path.write_text(content)
+    with pytest.raises(GatewayError, match=complaint):
+        Lock.open(path)
+
+
+def test_a_lock_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(GatewayError, match="it cannot be written"):
+        Lock.open(tmp_path / "file" / "tools.lock")
+
+
+def test_approving_needs_a_lock_and_a_tool_that_waits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lock = tmp_path / "tools.lock"
+    assert main(["gateway", "approve", "--lock", str(lock)]) == 1
+    assert "there is no such file" in capsys.readouterr().err
+    Lock.open(lock)
+    assert main(["gateway", "approve", "--lock", str(lock), "nobody"]) == 1
+    assert "'nobody' is not held back" in capsys.readouterr().err

@@ -24,7 +24,7 @@ export function Approval({ item }) {
       <p class="would"><span class="mono">${item.tool}</span>${tool?.description && html`<span>${tool.description}</span>`}</p>
       <${Arguments} given=${item.arguments} />
       ${open && html`
-        ${item.reason && html`<p class="reason">It asks because ${item.reason}. The answer holds for exactly this call, once${item.expires_at && `, until ${clock(item.expires_at)}`}.</p>`}
+        <p class="reason">${item.reason && `Why you are asked: ${item.reason}. `}Your yes holds for exactly this call, once${item.expires_at ? `, until ${clock(item.expires_at)}` : ""}.</p>
         <div class="approval-buttons">
           <button class="button primary" disabled=${running} onClick=${() => answer(item.id, true)}><${Icon} name="check" />Allow once</button>
           <button class="button" disabled=${running} onClick=${() => answer(item.id, false)}>Decline</button>

@@ -21,7 +21,7 @@ export function Bar({ view }) {
   const shown = useStore(panes);
   const [theme, setTheme] = useState(currentTheme);
   const pane = (name, label, icon) => html`
-    <button class="icon-button pane-switch" aria-pressed=${shown[name]} aria-label=${label} title=${label} onClick=${() => togglePane(name)}>
+    <button class="icon-button pane-switch" data-pane=${name} aria-pressed=${shown[name]} aria-label=${label} title=${label} onClick=${() => togglePane(name)}>
       <${Icon} name=${icon} />
     </button>
   `;

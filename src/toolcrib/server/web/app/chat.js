@@ -3,7 +3,7 @@
 import { html } from "./html.js";
 import { Composer } from "./composer.js";
 import { Inspector } from "./inspector.js";
-import { panes } from "./panes.js";
+import { closeDrawer, panes } from "./panes.js";
 import { SessionList } from "./session_list.js";
 import { Site } from "./site.js";
 import { state } from "./state.js";
@@ -16,8 +16,9 @@ export function Chat() {
   const open = { sessions: shown.sessions, site: Boolean(site) && shown.site, inspector: shown.inspector };
   const classes = Object.entries(open).filter(([, is]) => is).map(([name]) => `with-${name}`);
   return html`
-    <div class="chat ${classes.join(" ")}" data-single=${shown.single}>
-      ${open.sessions && html`<${SessionList} />`}
+    <div class="chat ${classes.join(" ")}" data-single=${shown.single} data-drawer=${shown.drawer}>
+      ${(open.sessions || shown.drawer) && html`<${SessionList} />`}
+      ${shown.drawer && html`<div class="drawer-back" onClick=${closeDrawer}></div>`}
       <section class="talk" aria-label="Conversation">
         <${Transcript} />
         <${Composer} />

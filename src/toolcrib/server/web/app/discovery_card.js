@@ -12,7 +12,7 @@ export function DiscoveryCard({ item }) {
     <details class="card discovery" data-state=${item.running ? "running" : item.tools.length ? "found" : "none"}>
       <summary>
         <${Icon} name="search" size=${14} />
-        <span class="card-line">searched <q dir="auto">${item.query}</q>${!item.running && html` <span class="arrow" aria-label="found">→</span> <strong>${item.tools.length ? plural(item.tools.length, "tool") : "nothing fits"}</strong>`}</span>
+        <span class="card-line split">searched <q dir="auto" title=${item.query}>${item.query}</q>${!item.running && !item.cut && html` <span class="arrow" aria-label="found">→</span> <strong>${item.tools.length ? plural(item.tools.length, "tool") : "nothing fits"}</strong>`}</span>
         ${item.running ? html`<${Running} />` : item.cut ? html`<span class="facts">stopped</span>` : html`<span class="facts">${duration(item.tookMs)} · sure ${sure(item.confidence)}</span>`}
         <${Icon} name="chevron" size=${12} />
       </summary>

@@ -12,9 +12,9 @@ export function Inspector({ hidden }) {
     <aside class="inspector" aria-label="Inspector" hidden=${hidden} tabindex="-1">
       <${TokenPanel} />
       <${Pegboard} />
-      <${ActiveTools} />
       <${Timeline} />
       <${Memory} />
+      <${ActiveTools} />
     </aside>
   `;
 }

@@ -1,7 +1,8 @@
 // Everything by its name: actions, places, conversations, tools. Ctrl+K or Cmd+K.
 
-import { html, useEffect, useRef, useState } from "./html.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./html.js";
 import { matching, paletteEntries } from "./palette_entries.js";
+import { state } from "./state.js";
 import { createStore, useStore } from "./store.js";
 
 const MOST = 40;
@@ -20,17 +21,18 @@ function OpenPalette() {
   const dialog = useRef(null);
   const [words, setWords] = useState("");
   const [chosen, setChosen] = useState(0);
-  const entries = matching(paletteEntries(), words).slice(0, MOST);
-  useEffect(() => {
-    dialog.current.showModal();
+  const entries = matching(paletteEntries(useStore(state)), words).slice(0, MOST);
+  useLayoutEffect(() => {
+    dialog.current.showModal(); // at once: the next key may be pressed already
   }, []);
   useEffect(() => {
     dialog.current.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
   }, [chosen]);
 
   const act = (entry) => {
+    if (!entry) return;
     close();
-    entry?.act();
+    entry.act();
   };
   const press = (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

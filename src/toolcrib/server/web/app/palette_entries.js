@@ -7,8 +7,7 @@ import { send, stop } from "./session.js";
 import { state } from "./state.js";
 import { toggleTheme } from "./theme.js";
 
-export function paletteEntries() {
-  const { app, sessions, tools, turns, running } = state.get();
+export function paletteEntries({ app, sessions, tools, turns, running }) {
   const entry = (kind, label, act) => ({ kind, label, act });
   return [
     ...(running ? [entry("Action", "Stop", stop)] : []),

@@ -8,9 +8,18 @@ export const panes = createStore({
   inspector: remembered("pane.inspector", "open") === "open",
   sessions: remembered("pane.sessions", "open") === "open",
   single: "chat", // chat, site or inspector
+  drawer: false, // the conversations over the chat, where they have no column of their own
 });
 
+const narrow = matchMedia("(max-width: 1480px)"); // as in layout.css
+
+export const closeDrawer = () => panes.set({ drawer: false });
+
 export function togglePane(name) {
+  if (name === "sessions" && narrow.matches) {
+    panes.set({ drawer: !panes.get().drawer });
+    return;
+  }
   const open = !panes.get()[name];
   remember(`pane.${name}`, open ? "open" : "closed");
   panes.set({ [name]: open });

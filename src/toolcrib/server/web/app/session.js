@@ -4,7 +4,7 @@ import { answerConfirmation, createSession, deleteSession, followRun, getSession
 import { ended, settled, withAnswer, withEvent } from "./conversation.js";
 import { loadSessions, lostServer } from "./loading.js";
 import { go } from "./route.js";
-import { state, toolNamed } from "./state.js";
+import { showOnSite, state, toolNamed } from "./state.js";
 import { otherTabs } from "./tabs.js";
 
 const RECONNECT_MS = [300, 1000, 3000];
@@ -132,7 +132,7 @@ let siteTimer = null;
 function siteChanged(text) {
   clearTimeout(siteTimer);
   const path = /\/site\/(?!images\/)[\w\-/]*/.exec(text)?.[0] ?? null;
-  siteTimer = setTimeout(() => state.set((now) => ({ siteChange: { version: now.siteChange.version + 1, path } })), SITE_MS);
+  siteTimer = setTimeout(() => showOnSite(path && `${path}?preview=1`), SITE_MS); // a draft is only visible as a preview
 }
 
 function finish(id, heard) {

@@ -3,6 +3,7 @@
 import { html, useState } from "./html.js";
 import { ago } from "./format.js";
 import { Icon } from "./icons.js";
+import { closeDrawer } from "./panes.js";
 import { address } from "./route.js";
 import { remove } from "./session.js";
 import { state } from "./state.js";
@@ -12,8 +13,8 @@ export function SessionList() {
   const sessions = useStore(state, (value) => value.sessions);
   const current = useStore(state, (value) => value.sessionId);
   return html`
-    <aside class="sessions" aria-label="Conversations">
-      <a class="button new-chat" href="#/chat"><${Icon} name="plus" />New conversation</a>
+    <aside class="sessions" aria-label="Conversations" onKeyDown=${(event) => event.key === "Escape" && closeDrawer()}>
+      <a class="button new-chat" href="#/chat" onClick=${closeDrawer}><${Icon} name="plus" />New conversation</a>
       ${sessions.length === 0
         ? html`<p class="quiet">What you talk about is kept here, on this machine.</p>`
         : html`<ul>${sessions.map((session) => html`<${Entry} key=${session.id} session=${session} current=${session.id === current} />`)}</ul>`}
@@ -27,7 +28,7 @@ function Entry({ session, current }) {
   const title = session.title || "Untitled";
   return html`
     <li class="session" onMouseLeave=${() => setAsking(false)}>
-      <a href=${address(["chat", session.id])} aria-current=${current ? "page" : null} title=${title}>
+      <a href=${address(["chat", session.id])} aria-current=${current ? "page" : null} onClick=${closeDrawer} title=${title}>
         <span class="session-title">${title}</span>
         <time datetime=${session.updated_at}>${ago(session.updated_at)}</time>
       </a>

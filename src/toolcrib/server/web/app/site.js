@@ -24,8 +24,7 @@ export function Site({ address, hidden }) {
   };
   useEffect(() => {
     if (!change.version) return undefined;
-    // A draft is only visible to those who ask for the preview.
-    visit(change.path ? `${change.path}?preview=1` : path);
+    visit(change.path ?? path);
     setFresh(true);
     const calm = setTimeout(() => setFresh(false), 1600);
     return () => clearTimeout(calm);

@@ -16,7 +16,12 @@ export const state = createStore({
   running: false,
   loading: false, // a session is being fetched
   notice: null, // a passing message: {message, hint}
-  siteChange: { version: 0, path: null }, // grows when the site may look different
+  siteChange: { version: 0, path: null }, // grows when the site should be looked at again
 });
 
 export const toolNamed = (name) => state.get().tools?.find((tool) => tool.name === name) ?? null;
+
+/** Let the site beside the chat go somewhere, or, with null, look again where it is. */
+export function showOnSite(path) {
+  state.set((now) => ({ siteChange: { version: now.siteChange.version + 1, path } }));
+}

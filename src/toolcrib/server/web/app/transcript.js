@@ -2,7 +2,7 @@
 
 import { html, useEffect, useLayoutEffect, useRef } from "./html.js";
 import { Skeleton } from "./notices.js";
-import { state } from "./state.js";
+import { showOnSite, state } from "./state.js";
 import { useStore } from "./store.js";
 import { Turn } from "./turn.js";
 import { Welcome } from "./welcome.js";
@@ -25,8 +25,15 @@ export function Transcript() {
     const { scrollTop, scrollHeight, clientHeight } = box.current;
     following.current = scrollHeight - scrollTop - clientHeight < NEAR_PX;
   };
+  // Without a site pane in sight (a phone), the link opens a tab, as links do.
+  const follow = (event) => {
+    const path = event.target.closest("a")?.getAttribute("href") ?? "";
+    if (!path.startsWith("/site/") || !document.querySelector(".site")?.checkVisibility()) return;
+    event.preventDefault();
+    showOnSite(path);
+  };
   return html`
-    <div class="transcript" ref=${box} onScroll=${look} role="log" aria-live="polite" aria-label="Messages" tabindex="0">
+    <div class="transcript" ref=${box} onScroll=${look} onClick=${follow} role="log" aria-live="polite" aria-label="Messages" tabindex="0">
       <div class="transcript-inner">
         ${loading ? html`<${Skeleton} lines=${6} />` : turns.length === 0 ? html`<${Welcome} />` : null}
         ${turns.map((turn, place) => html`<${Turn} key=${place} turn=${turn} isLast=${place === turns.length - 1} />`)}

@@ -1,0 +1,110 @@
+"""A real server in a process of its own, and a real browser: Debian's chromium, driven by Playwright."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))  # `talking` stands beside the tests; `--import-mode=importlib` alone does not find it
+WAIT_MS = 15_000  # the longest that anything may take on a busy machine
+
+
+@pytest.fixture(scope="session")
+def browser() -> "Iterator[Browser]":
+    """One browser for all tests; each test has a context of its own, with its own storage."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("no chromium on the PATH: the page is not tested (apt install chromium)")
+    try:
+        from playwright.sync_api import expect, sync_playwright
+    except ImportError:
+        pytest.skip("playwright is not installed: the page is not tested")
+    expect.set_options(timeout=WAIT_MS)
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="session")
+def demo(browser: "Browser", tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The CMS demo on the offline brain: its address. Tests share it, so each changes something of its own."""
+    folder = tmp_path_factory.mktemp("cms")
+    command = [str(Path(sys.executable).with_name("toolcrib")), "demo", "--port", "0", "--no-browser"]
+    with _served(command, folder) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def scripted(browser: "Browser", tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server whose model does as it is told (`scripted_server.py`): hostile answers, answers that never end."""
+    with _served([sys.executable, str(HERE / "scripted_server.py")], tmp_path_factory.mktemp("scripted")) as address:
+        yield address
+
+
+@contextmanager
+def _served(command: list[str], folder: Path) -> Iterator[str]:
+    environment = {**os.environ, "TOOLCRIB_CMS_DATA": str(folder), "TOOLCRIB_MODEL": "offline"}
+    log = (folder / "server.log").open("w", encoding="utf-8")
+    with log, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=environment, text=True) as process:
+        try:
+            assert process.stdout is not None
+            address = process.stdout.readline().strip()  # said when the socket is taken: connections wait from then on
+            assert address.startswith("http://"), (folder / "server.log").read_text(encoding="utf-8")
+            yield address
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+
+
+@pytest.fixture
+def forgiven() -> list[str]:
+    """What may stand in the console, because the test wants it: a test adds the beginnings of such lines."""
+    return []
+
+
+@pytest.fixture
+def context(browser: "Browser", forgiven: list[str]) -> "Iterator[BrowserContext]":
+    """A browser that has never been here, on a desk; nothing may be asked of elsewhere, nothing may be wrong."""
+    with _watched(browser, forgiven, viewport={"width": 1600, "height": 1000}) as opened:
+        yield opened
+
+
+@pytest.fixture
+def phone(browser: "Browser", forgiven: list[str]) -> "Iterator[BrowserContext]":
+    """The same, on a phone."""
+    with _watched(browser, forgiven, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True) as opened:
+        yield opened
+
+
+@contextmanager
+def _watched(browser: "Browser", forgiven: list[str], **options: object) -> "Iterator[BrowserContext]":
+    context = browser.new_context(**options)  # pyright: ignore[reportArgumentType] - options of Playwright's own
+    context.set_default_timeout(WAIT_MS)
+    troubles: list[str] = []
+    foreign: list[str] = []
+    context.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
+    context.on("weberror", lambda error: troubles.append(str(error.error)))
+    context.on("request", lambda asked: None if asked.url.startswith("http://127.0.0.1") else foreign.append(asked.url))
+    yield context
+    context.close()
+    assert ([one for one in troubles if not one.startswith(tuple(forgiven))], foreign) == ([], [])
+
+
+@pytest.fixture
+def page(context: "BrowserContext", demo: str) -> "Page":
+    """The demo's page, opened."""
+    opened = context.new_page()
+    opened.goto(demo)
+    opened.get_by_role("heading", name="Ask for anything").wait_for()
+    return opened

@@ -1,0 +1,109 @@
+"""Conversations last: through stop, reload and a second tab."""
+
+from pathlib import Path
+
+from playwright.sync_api import BrowserContext, Page, expect
+from talking import finished, say
+
+
+def test_a_run_is_stopped_in_mid_stream(context: BrowserContext, scripted: str) -> None:
+    page = _opened(context, scripted)
+    page.get_by_label("Your message").fill("never end")
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator(".prose")).to_have_text("This answer has no end,")
+    page.get_by_role("button", name="Stop").click()
+    expect(finished(page, 0)).to_contain_text("Stopped. What was done so far stays done.")
+    expect(say(page, "hello").locator(".prose")).to_have_text("You said: hello")
+
+
+def test_a_reload_in_mid_stream_goes_on_listening(context: BrowserContext, scripted: str) -> None:
+    page = _opened(context, scripted)
+    page.get_by_label("Your message").fill("never end")
+    page.keyboard.press("Enter")
+    expect(page.locator(".prose")).to_have_text("This answer has no end,")
+    page.reload()
+    expect(page.locator(".prose")).to_have_text("This answer has no end,")
+    page.get_by_role("button", name="Stop").click()
+    expect(finished(page, 0)).to_contain_text("Stopped.")
+
+
+def test_a_reload_in_mid_conversation_shows_the_same_turns(page: Page) -> None:
+    say(page, "Show me all pages")
+    say(page, "Publish the winter post")
+    before = page.locator(".turn").all_inner_texts()
+    tokens = page.locator(".figures").inner_text()
+    page.reload()
+    finished(page, 1)
+    expect(page.locator(".figures")).to_have_text(tokens, use_inner_text=True)
+    assert page.locator(".turn").all_inner_texts() == before
+
+
+def test_a_second_tab_follows_the_first(context: BrowserContext, page: Page) -> None:
+    say(page, "Show me all pages")
+    second = context.new_page()
+    second.goto(page.url)
+    finished(second, 0)
+    turn = say(page, "Find a picture of a cactus")
+    expect(finished(second, 1)).to_have_text(turn.inner_text(), use_inner_text=True)
+
+
+def test_a_question_that_one_tab_answered_is_closed_in_the_other(context: BrowserContext, page: Page) -> None:
+    say(page, "Delete the Contact page")
+    second = context.new_page()
+    second.goto(page.url)
+    expect(second.get_by_role("button", name="Decline")).to_be_visible()
+    page.get_by_role("button", name="Decline").click()
+    finished(page, 1)
+    expect(second.locator(".approval")).to_contain_text("You declined this")
+
+
+def test_conversations_are_listed_opened_and_deleted(page: Page) -> None:
+    say(page, "Which categories of posts are there?")
+    page.get_by_role("link", name="New conversation").click()
+    page.get_by_role("heading", name="Ask for anything").wait_for()
+    kept = page.locator(".session", has_text="Which categories of posts are there?")
+    kept.get_by_role("link").click()
+    finished(page, 0)
+    kept.hover()
+    kept.get_by_role("button", name="Delete").click()
+    kept.get_by_role("button", name="Delete?").click()
+    expect(kept).to_have_count(0)
+    page.get_by_role("heading", name="Ask for anything").wait_for()
+
+
+def test_a_conversation_is_exported_and_copied(context: BrowserContext, page: Page) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    turn = say(page, "Show me all pages")
+    turn.get_by_role("button", name="Copy", exact=True).click()
+    assert "Plant care" in page.evaluate("navigator.clipboard.readText()")
+    with page.expect_download() as download:
+        turn.get_by_role("button", name="Export").click()
+    text = Path(download.value.path()).read_text(encoding="utf-8")
+    assert text.startswith("# Show me all pages\n\n## Show me all pages\n\n> searched “")
+    assert "> called `cms_listPages`" in text
+
+
+def test_a_suggestion_is_asked_by_a_click(page: Page) -> None:
+    page.get_by_role("button", name="Show me all pages", exact=True).click()
+    expect(finished(page, 0).locator(".user")).to_have_text("Show me all pages")
+
+
+def test_words_come_back_when_the_server_cannot_be_reached(page: Page, forgiven: list[str]) -> None:
+    forgiven.append("Failed to load resource: net::ERR_FAILED")
+    page.route("**/api/**", lambda route: route.abort())
+    page.get_by_label("Your message").fill("Show me all pages")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("The server cannot be reached.")
+    expect(page.get_by_label("Your message")).to_have_value("Show me all pages")
+    expect(page.get_by_text("Looking for it again")).to_be_visible()
+    page.unroute_all()
+    expect(page.get_by_text("Looking for it again")).to_have_count(0)
+    page.keyboard.press("Enter")
+    finished(page, 0)
+
+
+def _opened(context: BrowserContext, address: str) -> Page:
+    page = context.new_page()
+    page.goto(address)
+    page.get_by_role("heading", name="Ask for anything").wait_for()
+    return page

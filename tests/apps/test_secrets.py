@@ -40,9 +40,9 @@ TOOLS = f"""
 from toolcrib import Catalog
 catalog = Catalog()
 
-@catalog.tool
+@catalog.tool(phrases=["break the machine down"])
 def break_down() -> str:
-    '''Break.'''
+    '''Break the machine down.'''
     raise RuntimeError("cannot log in with {WORD}")
 
 @catalog.tool
@@ -133,6 +133,19 @@ def test_it_is_in_no_output_of_the_command_line(
     assert "[secret]" in written
     for secret in (KEY, WORD):
         assert secret not in shown.out + shown.err + written
+
+
+def test_it_is_in_no_traceback_that_is_shown(
+    write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SHOP_WORD", WORD)
+    path = write(APP, tools__py=TOOLS)
+    said = ["run", str(path), "--workdir", str(tmp_path), "--store", str(tmp_path / "s.db"), "--model", "offline"]
+    main([*said, "--verbose", "-m", "break the machine down"])
+    shown = capsys.readouterr().err
+    assert "Traceback" in shown
+    assert "cannot log in with [secret]" in shown
+    assert WORD not in shown
 
 
 async def test_a_key_that_stands_in_the_file_is_hidden_and_told_of(write, tmp_path: Path) -> None:

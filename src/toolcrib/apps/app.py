@@ -2,8 +2,7 @@
 
 import shutil
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from weakref import finalize
@@ -15,45 +14,25 @@ from toolcrib.agent.crib import Crib
 from toolcrib.agent.events import Event
 from toolcrib.agent.limits import Limits
 from toolcrib.agent.models import model_for
-from toolcrib.agent.prompt import Prompt
 from toolcrib.agent.runner import RunResult, collected, stream
-from toolcrib.apps.agent_tools import Heard, with_agents
+from toolcrib.apps.agent_tools import Heard
 from toolcrib.apps.brains import model_of, settings_of, window_of
 from toolcrib.apps.consistency import callees_of, entry_of
+from toolcrib.apps.crew import Crew, surface_of
 from toolcrib.apps.document import AppDocument, Mistake
 from toolcrib.apps.spec import Agent, Spec
 from toolcrib.apps.variables import VARIABLE, Variables
 from toolcrib.catalog import Catalog
-from toolcrib.discovery.browse_surface import browse_surface
-from toolcrib.discovery.domain_surface import domain_surface
 from toolcrib.discovery.get_tool import compact_surface
-from toolcrib.discovery.guidance import Guidance
 from toolcrib.discovery.modes import Mode, ModeDecision, choose_mode
-from toolcrib.discovery.search_surface import search_surface
 from toolcrib.discovery.toolbox import Surface, Toolbox
 from toolcrib.errors import AppError, ModelError, UnsetVariableError
 from toolcrib.policy import Policy
-from toolcrib.search.index import ToolIndex
 from toolcrib.sources.group import SourceGroup
 from toolcrib.stores.session import Session
 
 _MODES = {"direct": Mode.DIRECT, "compact_direct": Mode.COMPACT, "discovery": Mode.DISCOVERY}
 KEY_HINT = "Set it, or run without a language model: `--model offline`."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Crew:
-    """One agent with all that it needs besides a model."""
-
-    agent: Agent
-    number: int  # its place in the file
-    tools_at: tuple[str | int, ...]  # where its tools stand there
-    catalog: Catalog
-    index: ToolIndex
-    policy: Policy
-    prompt: Prompt
-    guidance: Guidance | None
-    pinned: tuple[str, ...]
 
 
 class App:
@@ -167,6 +146,10 @@ class App:
             surface=self._surface(crew)(toolbox),
         )
 
+    def hidden(self, text: str) -> str:
+        """A text without the app's secrets, for whoever shows what others wrote, such as logs."""
+        return self._variables.secrets.hidden(text)
+
     def stream(self, session: Session, text: str, *, context: object = None) -> AsyncGenerator[Event]:
         """What happens while the app answers the user's words."""
         return stream(session, text, crib=self.crib, context=context)
@@ -246,13 +229,7 @@ class App:
         )
 
     def _surface(self, crew: Crew) -> Surface:
-        name = self.spec.runtime.surface
-        surface: Surface = domain_surface
-        if name == "search":
-            surface = partial(search_surface, sources=self.sources.states)
-        elif name == "browse":
-            surface = partial(browse_surface, sources=self.sources.states)
-        return with_agents(surface) if callees_of(self.spec, crew.agent) else surface
+        return surface_of(self.spec.runtime.surface, self.sources.states, bool(callees_of(self.spec, crew.agent)))
 
 
 _LITERAL = "a key stands in the file itself; write {{env.NAME}} instead"

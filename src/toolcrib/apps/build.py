@@ -10,9 +10,10 @@ from pydantic_ai.models import Model
 
 from toolcrib.agent.prompt import Prompt
 from toolcrib.apps.agent_tools import agent_tool, source_name, tool_name
-from toolcrib.apps.app import App, Crew
+from toolcrib.apps.app import App
 from toolcrib.apps.capabilities import policy_of
 from toolcrib.apps.consistency import callees_of
+from toolcrib.apps.crew import Crew
 from toolcrib.apps.document import AppDocument, Mistake
 from toolcrib.apps.reading import read_spec
 from toolcrib.apps.spec import Agent, Spec, Tools

@@ -4,6 +4,8 @@ import asyncio
 import logging
 import os
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +13,7 @@ from cyclopts import Parameter
 
 from toolcrib.cli.chat import NO_ANSWER, OK, STOPPED, WAITS, Flag
 from toolcrib.cli.options import Json
-from toolcrib.cli.output import note
+from toolcrib.cli.output import clean, note
 from toolcrib.cli.sessions import StorePlace
 from toolcrib.errors import AppError, MissingExtraError
 from toolcrib.settings import Settings
@@ -65,10 +67,32 @@ def run(
         from toolcrib.cli.run_check import told
 
         return told(loaded, as_json=json)
-    if not verbose:
-        logging.getLogger("toolcrib").addHandler(logging.NullHandler())  # the cards tell what failed
     _ = loaded.models  # a missing key is said before anything else
-    return asyncio.run(_run(loaded, _request(loaded, message, json), session, store, as_json=json))
+    asked = _request(loaded, message, json)
+    with _logs(loaded, shown=verbose):
+        return asyncio.run(_run(loaded, asked, session, store, as_json=json))
+
+
+@contextmanager
+def _logs(app: "App", *, shown: bool) -> Generator[None]:
+    """Show the logs on stderr, without secrets: a traceback quotes what it met. Or not: the cards tell what failed."""
+    handler: logging.Handler = logging.StreamHandler() if shown else logging.NullHandler()
+    handler.setFormatter(_WithoutSecrets(app))
+    logger = logging.getLogger("toolcrib")
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+
+
+class _WithoutSecrets(logging.Formatter):
+    def __init__(self, app: "App") -> None:
+        super().__init__("%(levelname)s %(name)s: %(message)s")
+        self._app = app
+
+    def format(self, record: logging.LogRecord) -> str:
+        return clean(self._app.hidden(super().format(record)))
 
 
 def _request(app: "App", message: str | None, as_json: bool) -> str | None:

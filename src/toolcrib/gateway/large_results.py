@@ -13,6 +13,7 @@ from toolcrib.tools.tool import Tool
 
 MOST_CHARACTERS = 50_000  # of one answer, some 12,000 tokens: clients begin to cut, or to refuse, at 25,000
 _MOST_KEPT_CHARACTERS = 64_000_000
+_NOT_WORTH_CUTTING = 300  # characters more: the line that says how to read on takes as many
 READ_RESULT = "read_result"  # has no `__`, so it is the name of no server's tool
 
 
@@ -39,14 +40,19 @@ class LargeResults:
         text = "\n\n".join(block.text for block in result.content if isinstance(block, mcp_types.TextContent))
         structured = result.structured_content
         data = as_json(structured) if structured is not None else ""
-        if len(text) <= self._most and len(data) <= self._most:
+        most = self._most + _NOT_WORTH_CUTTING
+        if len(text) <= most and len(data) <= most:
             return result
-        whole = text if len(text) > self._most else data  # the text says the same, by the protocol's own advice
+        whole = text if len(text) > most else data  # the text says the same, by the protocol's own advice
         kept = [block for block in result.content if not isinstance(block, mcp_types.TextContent)]
         handle = self._keep(whole, caller)
         said = f"{whole[: self._most]}\n\n{self._place(handle, 0, len(whole))}"
         first = mcp_types.TextContent(type="text", text=said)
         return result.model_copy(update={"content": [first, *kept], "structured_content": None})
+
+    def __contains__(self, handle: object) -> bool:
+        """Whether there is still something to read."""
+        return handle in self._kept
 
     def tool(self) -> Tool:
         """The tool that reads on."""

@@ -38,7 +38,7 @@ def read_policy(path: Path) -> Policy:
     """The policy of a YAML or JSON file."""
     try:
         loaded: Any = YAML(typ="safe", pure=True).load(path.read_text("utf-8"))  # pyright: ignore[reportUnknownMemberType]  # its loader has no types
-        said = _File.model_validate(loaded or {})
+        said = _File.model_validate({} if loaded is None else loaded)
     except OSError as error:
         raise GatewayError(f"{path}: it cannot be read: {error.strerror}.", hint="Check the path.") from None
     except (YAMLError, UnicodeError) as error:

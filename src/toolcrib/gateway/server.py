@@ -99,6 +99,7 @@ class Gateway:
         self._patience_seconds = patience_seconds
         self._patient_until = 0.0
         self._settling: dict[asyncio.Task[None], str] = {}  # tasks that end when it is known how a source is
+        self.keeping: list[asyncio.Task[None]] = []  # tasks that end when a source is remembered
         self._toolboxes: dict[str, Toolbox] = {}
         gate.catalog.add(self._large.tool())
         self._index = ToolIndex(gate.catalog)
@@ -141,13 +142,13 @@ class Gateway:
         await self.sources.start()
         self._patient_until = asyncio.get_running_loop().time() + self._patience_seconds
         self._settling = {asyncio.create_task(one.settled()): one.name for one in self.sources.sources}
-        keeping = [asyncio.create_task(self._keep(source)) for source in mcp]
+        self.keeping = [asyncio.create_task(self._keep(source)) for source in mcp]
         try:
             yield
         finally:
-            for task in (*self._settling, *keeping):
+            for task in (*self._settling, *self.keeping):
                 task.cancel()
-            await asyncio.gather(*self._settling, *keeping, return_exceptions=True)
+            await asyncio.gather(*self._settling, *self.keeping, return_exceptions=True)
             self.gate.close()
             await self.sources.stop()
 

@@ -276,7 +276,9 @@ async def test_sources_outside_are_started_and_stopped(write) -> None:
           mcp_servers: {broken: {command: no-such-program-at-all}}
           mcp_files: .mcp.json
           openapi: {shop: {document: shop.json, key: "{{env.SHOP_KEY}}", base_url: "http://127.0.0.1:9"}}
+          a2a: {travel: {address: "http://127.0.0.1:9", credential: travel}}
           pinned: [comes_later]
+        credentials: {travel: "{{env.SHOP_KEY}}"}
         """,
         **{
             ".mcp__json": '{"mcpServers": {"off": {"command": "x", "disabled": true}}}',
@@ -291,7 +293,9 @@ async def test_sources_outside_are_started_and_stopped(write) -> None:
         assert {name: state for name, state in states.items() if name != "mcp:off"} == {
             "openapi:shop": SourceState.READY,
             "mcp:broken": SourceState.DOWN,
+            "agent:travel": SourceState.DOWN,
         }
+        assert [tool.name for tool in app.crib.toolbox().surface] == ["tool_search"]  # no agent is there
         [tool] = app.catalog
         assert app.crib.policy.decide(tool).decision is Decision.ALLOW
     assert names(app) == []

@@ -10,7 +10,7 @@ from toolcrib.agent.events import ConfirmationRequired, Event
 from toolcrib.agent.runner import collected, stream
 from toolcrib.apps.spec import Agent
 from toolcrib.discovery.approval import PendingApproval
-from toolcrib.discovery.domain_surface import AGENTS, domain_surface
+from toolcrib.discovery.domain_surface import AGENTS, domain_of, domain_surface
 from toolcrib.discovery.toolbox import Surface, Toolbox
 from toolcrib.stores.sqlite import SqliteStore
 from toolcrib.tools.function import tool
@@ -84,7 +84,7 @@ async def _overheard(work: AsyncGenerator[Event], agent_id: str, heard: Heard) -
 
 
 def _agents_or_not(tool: Tool) -> str:
-    return AGENTS if tool.source.startswith("agent:") else ""
+    return AGENTS if domain_of(tool) == AGENTS else ""
 
 
 def _asks(agent: Agent, asked: ConfirmationRequired, shares_tools: bool) -> ToolResult:

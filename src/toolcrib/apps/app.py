@@ -229,7 +229,9 @@ class App:
         )
 
     def _surface(self, crew: Crew) -> Surface:
-        return surface_of(self.spec.runtime.surface, self.sources.states, bool(callees_of(self.spec, crew.agent)))
+        elsewhere = (crew.agent.tools or self.spec.tools).a2a
+        knows_agents = bool(elsewhere or callees_of(self.spec, crew.agent))
+        return surface_of(self.spec.runtime.surface, self.sources.states, knows_agents)
 
 
 _LITERAL = "a key stands in the file itself; write {{env.NAME}} instead"

@@ -32,11 +32,11 @@ class Crew:
     pinned: tuple[str, ...]
 
 
-def surface_of(name: SurfaceName, states: SourceStates, calls_agents: bool) -> Surface:
+def surface_of(name: SurfaceName, states: SourceStates, knows_agents: bool) -> Surface:
     """The tools by which an agent finds others; who may call agents can also discover them."""
     surface: Surface = domain_surface
     if name == "search":
         surface = partial(search_surface, sources=states)
     elif name == "browse":
         surface = partial(browse_surface, sources=states)
-    return with_agents(surface) if calls_agents else surface
+    return with_agents(surface) if knows_agents else surface

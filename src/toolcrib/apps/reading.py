@@ -86,7 +86,7 @@ def _what_is_wrong(keys: Sequence[str | int], error: Mapping[str, Any]) -> str:
 
 
 def _may_be_secret(keys: Sequence[str | int]) -> bool:
-    return bool({"config", "credentials", "modules", "mcp_servers", "openapi"} & set(map(str, keys)))
+    return bool({"config", "credentials", "modules", "mcp_servers", "openapi", "a2a"} & set(map(str, keys)))
 
 
 def _model_at(keys: Sequence[str | int]) -> type[BaseModel]:

@@ -14,8 +14,8 @@ INTRODUCTION = """\
 Every key of the file that `toolcrib run` takes, as the code has it; `toolcrib schema` gives the same to editors. How to
 use them: [an agent in one file](../guides/yaml-app.md). Paths count from the file.
 
-Texts under `credentials`, `config`, `modules`, `mcp_servers` and `openapi`, and the `workdir`, may hold variables:
-`{{env.NAME}}` (a secret: it is shown nowhere), `{{credential.NAME}}`, `${NAME}` and `${NAME:-default}`.
+Texts under `credentials`, `config`, `modules`, `mcp_servers`, `openapi` and `a2a`, and the `workdir`, may hold
+variables: `{{env.NAME}}` (a secret: it is shown nowhere), `{{credential.NAME}}`, `${NAME}` and `${NAME:-default}`.
 """
 
 

@@ -145,6 +145,15 @@ class OpenApi(Part):
     )
 
 
+class RemoteAgent(Part):
+    """An agent elsewhere that has an A2A card; its skills are tools."""
+
+    address: str = Field(description="Its host, or the whole address of its card.")
+    key: SecretStr | None = Field(default=None, description="Its key, best as `{{env.NAME}}`.")
+    credential: str = Field(default="", description="The key by its name under `credentials`.")
+    open_origins: Texts = Field(default=(), description="Addresses in your own network that it may be at.")
+
+
 class Tools(Part):
     """Where the tools come from."""
 
@@ -165,6 +174,7 @@ class Tools(Part):
     mcp_files: Texts = Field(default=(), description="Files with MCP servers, such as `.mcp.json`.")
     mcp_servers: dict[str, Options] = Field(default={}, description="MCP servers, each as in such a file.")
     openapi: dict[str, OpenApi] = Field(default={}, description="Services by name, each with an OpenAPI document.")
+    a2a: dict[str, RemoteAgent] = Field(default={}, description="Agents elsewhere by name, each with an A2A card.")
     metadata: Texts = Field(default=(), description="YAML files that say more about tools.")
     guidance: str = Field(default="", description="Folder of Markdown files about whole categories.")
     pinned: tuple[str, ...] = Field(default=(), description="Tools that the model always sees.")

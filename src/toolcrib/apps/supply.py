@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from toolcrib.apps.document import AppDocument, Keys, Mistake
-from toolcrib.apps.spec import OpenApi, Tools
+from toolcrib.apps.spec import OpenApi, RemoteAgent, Tools
 from toolcrib.apps.variables import Variables
 from toolcrib.catalog import Catalog
 from toolcrib.catalog_changes import Change
@@ -47,6 +47,8 @@ class Supply:
             self._try((*at, "mcp_servers", name), lambda name=name, entry=entry: self._mcp_server(catalog, name, entry))
         for name, service in tools.openapi.items():
             self._try((*at, "openapi", name), lambda name=name, service=service: self._openapi(catalog, name, service))
+        for name, agent in tools.a2a.items():
+            self._try((*at, "a2a", name), lambda name=name, agent=agent: self._a2a(catalog, name, agent))
         return catalog
 
     def _try(self, keys: Keys, work: Callable[[], object]) -> None:
@@ -106,16 +108,32 @@ class Supply:
 
         given = self.variables.expanded(service.document)
         document = given if given.startswith(("http://", "https://")) else self.document.folder / given
-        key = self.variables.credential(service.credential) if service.credential else service.key
         source = OpenApiSource(
             name,
             document,
             _Holder(catalog, self._guarded),
             base_url=self.variables.expanded(service.base_url) or None,
-            key=self.variables.expanded(key),
+            key=self._key(service),
             open_origins=tuple(self.variables.expanded(service.open_origins)),
         )
         self.sources.append(source)
+
+    def _a2a(self, catalog: Catalog, name: str, agent: RemoteAgent) -> None:
+        from toolcrib.sources.a2a import A2aSource  # late, as above
+
+        source = A2aSource(
+            name,
+            self.variables.expanded(agent.address),
+            _Holder(catalog, self._guarded),
+            key=self._key(agent),
+            open_origins=tuple(self.variables.expanded(agent.open_origins)),
+        )
+        self.sources.append(source)
+
+    def _key(self, service: OpenApi | RemoteAgent) -> str | None:
+        if service.credential:
+            return self.variables.credential(service.credential)
+        return self.variables.expanded(service.key)
 
     def _hold(self, catalog: Catalog, tools: Iterable[Tool]) -> None:
         catalog.add_all(map(self._guarded, tools))

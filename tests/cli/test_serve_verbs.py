@@ -137,6 +137,7 @@ def test_addresses_can_be_opened() -> None:
     for host, shown in (("0.0.0.0", "127.0.0.1"), ("::1", "[::1]"), ("localhost", "localhost")):
         options = Options(host=host, port=0, tokens={"long-enough": ""})
         with closing(listening.taken_socket(options)) as taken:
+            assert taken.proto == socket.IPPROTO_TCP  # else every answer waits for Nagle's algorithm
             assert listening.address(options, taken) == f"http://{shown}:{taken.getsockname()[1]}/"
 
 

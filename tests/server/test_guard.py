@@ -167,3 +167,21 @@ def test_every_answer_tells_browsers_to_be_careful() -> None:
     assert missing.json() == {"error": "Not Found: /nowhere.", "hint": None}
     assert missing.headers["cache-control"] == "no-store"
     assert style.headers["cache-control"] == "no-cache"
+
+
+def test_pages_that_are_allowed_may_read_what_they_asked_for() -> None:
+    desk = "https://desk.example"
+    with scene(options=Options(**QUIET, tokens={ALICE: ""}, origins=frozenset({desk}))) as here:
+        wish = {
+            "Origin": desk,
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "authorization",
+        }
+        asked = here.http.options("/api/sessions", headers=wish)
+        given = here.http.post("/api/sessions", headers={"Origin": desk, **bearer(ALICE)})
+        refused = here.http.options("/api/sessions", headers={**wish, "Origin": "https://evil.example"})
+    assert asked.status_code == 200
+    assert asked.headers["access-control-allow-origin"] == desk
+    assert (given.status_code, given.headers["access-control-allow-origin"]) == (201, desk)
+    assert "access-control-allow-credentials" not in given.headers
+    assert "access-control-allow-origin" not in refused.headers

@@ -1,21 +1,27 @@
 """The end of a server: runs finish, or are parked, and what they did is there at the next start."""
 
+import asyncio
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import httpx2
+import pytest
 from scripted_agent import Shop, scripted
 from server_scene import PATIENCE, events, scene
 
 from toolcrib.agent.crib import Crib
-from toolcrib.agent.events import Event
+from toolcrib.agent.events import Event, RunStarted
 from toolcrib.agent.runner import stream
+from toolcrib.errors import ServerBusyError, StoreError
 from toolcrib.server.runs import Runs
+from toolcrib.stores.session import Session
 from toolcrib.stores.sqlite import SqliteStore
 
 QUICK = """
@@ -99,6 +105,55 @@ async def test_a_quiet_run_is_kept_open_by_pings() -> None:
                 if one is None:
                     break
         assert await runs.stop(store, "s")
+
+
+async def test_a_run_that_breaks_tells_so_and_its_numbers_are_used_up() -> None:
+    async def broken(session: Session) -> AsyncGenerator[Event]:
+        yield RunStarted(session=session.id, text="hi", model="none")
+        raise StoreError("The disk is full.", hint="Make room.")
+
+    async def worse(session: Session) -> AsyncGenerator[Event]:
+        yield RunStarted(session=session.id, text="hi", model="none")
+        raise RuntimeError("private")
+
+    runs = Runs(most=5, watch=NoWatch())
+    async with SqliteStore(None) as store:
+        async with store.open("s"):
+            pass
+        assert await _last(await runs.start(store, "s", broken)) == {
+            "type": "failed",
+            "message": "The disk is full.",
+            "hint": "Make room.",
+        }
+        assert (await _last(await runs.start(store, "s", worse)))["message"] == "The run broke."
+        assert [line.event["type"] for line in await store.events("s")] == ["run_started", "failed"] * 2
+
+
+async def test_a_run_can_be_stopped_before_anything_happened() -> None:
+    waiting = anyio.Event()
+
+    async def never(session: Session) -> AsyncGenerator[Event]:
+        waiting.set()
+        await anyio.sleep_forever()
+        yield RunStarted(session=session.id, text="hi", model="none")
+
+    runs = Runs(most=5, watch=NoWatch())
+    async with SqliteStore(None) as store:
+        async with store.open("s"):
+            pass
+        with anyio.fail_after(PATIENCE):
+            starting = asyncio.create_task(runs.start(store, "s", never))
+            await waiting.wait()
+            assert await runs.stop(store, "s")
+            assert (await _last(await starting))["message"] == "Stopped."
+            # And before the session was even open: then there is no run to listen to.
+            starting = asyncio.create_task(runs.start(store, "s", never))
+            while not len(runs):
+                await anyio.lowlevel.checkpoint()
+            assert await runs.stop(store, "s")
+            with pytest.raises(ServerBusyError, match="before it began"):
+                await starting
+        assert len(runs) == 0
 
 
 async def _last(run: Any) -> Any:

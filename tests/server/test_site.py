@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 
+import pytest
 from server_scene import scene
 
 from toolcrib.discovery.search_surface import search_surface
@@ -62,3 +63,16 @@ def test_the_page_and_its_files_are_served() -> None:
     assert script.headers["content-type"].startswith("text/javascript")
     assert icon.status_code == 307
     assert (outside.status_code, hidden.status_code) == (404, 404)
+
+
+def test_a_mistake_of_ours_is_told_without_details(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(path: str) -> Visit:
+        raise RuntimeError("the password is swordfish")
+
+    with scene(served={"site": broken}) as here:
+        answer = here.http.get("/site/")
+    assert (answer.status_code, answer.json()) == (
+        500,
+        {"error": "The server made a mistake.", "hint": "The log has the details."},
+    )
+    assert "swordfish" in caplog.text

@@ -1,11 +1,14 @@
 """The HTTP app: routes, guards and the runs behind them."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 
 from toolcrib.server import (
     agui,
@@ -31,6 +34,8 @@ An agent and its tools over HTTP. Say something with `POST /api/sessions/{id}/me
 server-sent events. Errors are `{"error": ..., "hint": ...}`.
 """
 
+WARMING = "what is there"  # the first search builds the index: before somebody waits for it
+
 
 def create_app(served: Served, options: Options | None = None) -> FastAPI:
     """An ASGI app. When it ends, runs are given `grace_seconds` to finish, and are parked after that."""
@@ -44,7 +49,9 @@ def create_app(served: Served, options: Options | None = None) -> FastAPI:
         async with AsyncExitStack() as opened:
             for one in (served.store, served.crib.thinker, *served.opens):
                 await opened.enter_async_context(one)
+            warming = asyncio.create_task(asyncio.to_thread(served.crib.tool_index.search, WARMING))
             yield
+            await asyncio.wait({warming})
             await house.runs.close(options.grace_seconds)
 
     app = FastAPI(
@@ -57,6 +64,7 @@ def create_app(served: Served, options: Options | None = None) -> FastAPI:
         responses={422: {"model": Refusal, "description": "The request cannot be read."}},
         middleware=[
             Middleware(Access, metrics=metrics),
+            *([Middleware(CORSMiddleware, **_pages_allowed(options))] if options.origins else ()),
             Middleware(Guard, options=options, metrics=metrics),
         ],
     )
@@ -66,3 +74,12 @@ def create_app(served: Served, options: Options | None = None) -> FastAPI:
     app.mount("/static", StaticFiles(directory=page_routes.WEB, check_dir=False), name="static")
     answer_errors(app)
     return app
+
+
+def _pages_allowed(options: Options) -> dict[str, Any]:
+    """What browsers must hear before pages elsewhere may read our answers. They bring the token, not the cookie."""
+    return {
+        "allow_origins": sorted(options.origins),
+        "allow_methods": ["GET", "POST", "DELETE"],
+        "allow_headers": ["Authorization", "Content-Type", "Last-Event-ID", "Traceparent"],
+    }

@@ -11,11 +11,11 @@ from typing import Any
 
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.memory.entities import Found, Reading, find_entities
-from toolcrib.policy import Decision
+from toolcrib.server.house import is_harmless
 from toolcrib.server.shapes import ExtractionHealth, ToolAtFault
 from toolcrib.tools.extraction import ROOT, Extraction
 from toolcrib.tools.result import ToolResult
-from toolcrib.tools.tool import Risk, Tool
+from toolcrib.tools.tool import Tool
 
 _SAMPLE = "sample"
 _MESSAGES = {
@@ -56,8 +56,7 @@ def _with_extraction(tools: Iterable[Tool]) -> list[Tool]:
 
 
 async def _result(toolbox: Toolbox, tool: Tool) -> tuple[str, ToolResult | None]:
-    harmless = tool.risk is Risk.SAFE and toolbox.verdict(tool).decision is Decision.ALLOW
-    if harmless and not tool.parameters.get("required"):
+    if is_harmless(toolbox, tool) and not tool.parameters.get("required"):
         return "called", await toolbox.call(tool.name, {})
     return _SAMPLE, sample(tool.extraction) if isinstance(tool.extraction, Extraction) else None
 

@@ -1,13 +1,16 @@
 """What the routes work with: one value per server, kept in the app's state, and who is asking, per request."""
 
-from dataclasses import dataclass
-from typing import Annotated, cast
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypeVar, cast
 
 from fastapi import Depends, Request
 
 from toolcrib.discovery.sight import sight_of
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.errors import StoreError, UnknownSessionError
+from toolcrib.policy import Decision
 from toolcrib.search.index import ToolIndex
 from toolcrib.server.metrics import Metrics
 from toolcrib.server.options import Options
@@ -15,6 +18,9 @@ from toolcrib.server.runs import Runs
 from toolcrib.server.served import Served
 from toolcrib.stores.record import checked_id
 from toolcrib.stores.store import Store
+from toolcrib.tools.tool import Risk, Tool
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +31,15 @@ class House:
     options: Options
     runs: Runs
     metrics: Metrics
+    _known: dict[str, "tuple[int, asyncio.Future[Any]]"] = field(default_factory=dict[str, Any], init=False)
+
+    async def once(self, what: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
+        """What takes long, done once for each state of the catalogue, however many ask at the same time."""
+        revision = self.served.crib.catalog.revision
+        known = self._known.get(what)
+        if known is None or known[0] != revision or _failed(known[1]):
+            known = self._known[what] = revision, asyncio.ensure_future(work())
+        return await asyncio.shield(known[1])
 
     def toolbox(self) -> Toolbox:
         """A view of the tools with nothing active, for questions outside of any session."""
@@ -37,6 +52,15 @@ class House:
         if crib.policy.hides_nothing(crib.role):
             return crib.tool_index
         return crib.tool_index.only(sight_of(crib.catalog, crib.policy, crib.role))
+
+
+def is_harmless(toolbox: Toolbox, tool: Tool) -> bool:
+    """Whether a call can change nothing, and needs nobody's yes."""
+    return tool.risk is Risk.SAFE and toolbox.verdict(tool).decision is Decision.ALLOW
+
+
+def _failed(work: "asyncio.Future[Any]") -> bool:
+    return work.done() and (work.cancelled() or work.exception() is not None)
 
 
 def house_of(request: Request) -> House:

@@ -61,11 +61,21 @@ class Runs:
         if key in self._live:
             raise SessionBusyError(session, "a run of this server")
         if self.closing or len(self._live) >= self._most:
-            raise ServerBusyError(closing=self.closing)
+            raise ServerBusyError("is about to end" if self.closing else "has as many runs as it can have")
         run = LiveRun(session)
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         task = asyncio.create_task(self._run(run, begun, store, happening), name=f"run of {session}")
         self._live[key] = run, task
+        self._watch.began()
+
+        def over(task: "asyncio.Task[None]") -> None:  # also when it was ended before its first step
+            _settle(begun, ServerBusyError("was told to stop this run before it began") if task.cancelled() else None)
+            self._farewell.pop(run, None)
+            del self._live[key]
+            run.end()
+            self._watch.ended()
+
+        task.add_done_callback(over)
         await asyncio.shield(begun)  # the one who asked may be gone; the run is not
         return run
 
@@ -103,22 +113,13 @@ class Runs:
         await asyncio.wait({task})
 
     async def _run(self, run: LiveRun, begun: "asyncio.Future[None]", store: Store, happening: Happening) -> None:
-        self._watch.began()
-        try:
-            with logged_session(run.session):
+        with logged_session(run.session):
+            try:
                 async with store.open(run.session, create=False) as session:
                     await self._follow(run, begun, store, session, happening)
-        except asyncio.CancelledError:  # stopped before the session was open
-            _settle(begun, ServerBusyError(closing=self.closing))
-        except Exception as error:
-            if not _settle(begun, error):
-                logger.error("A run ended badly", exc_info=error)
-        finally:
-            _settle(begun, None)
-            self._farewell.pop(run, None)
-            del self._live[store.tenant, run.session]
-            run.end()
-            self._watch.ended()
+            except Exception as error:
+                if not _settle(begun, error):
+                    logger.error("A run ended badly", exc_info=error)
 
     async def _follow(
         self, run: LiveRun, begun: "asyncio.Future[None]", store: Store, session: Session, happening: Happening
@@ -136,6 +137,13 @@ class Runs:
             if farewell is None:  # pragma: no cover - the loop itself is ending
                 raise
             self._tell(run, farewell)
+        except Exception as error:  # what the runner does not tell itself: the store, or a mistake of ours
+            if not begun.done():
+                raise
+            logger.error("A run broke", exc_info=error)
+            ours = isinstance(error, ToolcribError)
+            said, hint = (str(error), error.hint or "") if ours else ("The run broke.", "The log has the details.")
+            self._tell(run, Failed(message=said, hint=hint))
         if run.logged:
             await _log_rest(store, session, run, start)
             self._ends[key] = start + len(run.logged)

@@ -5,6 +5,7 @@ from weakref import WeakKeyDictionary
 
 from fastapi import APIRouter
 
+from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.result import Hit
 from toolcrib.server.house import House, HouseHere
@@ -22,23 +23,24 @@ async def search(query: Query, house: HouseHere) -> Found:
 
 
 def _search(house: House, query: str, limit: int) -> Found:
-    found = house.index.search(query, limit=limit)
-    plain = _plain(house, query, limit)
+    index, toolbox = house.index, house.toolbox()
+    found = index.search(query, limit=limit)
+    plain, willing = _others(house)
     return Found(
-        hits=[_explained(house, query, hit) for hit in found.hits],
+        hits=[_explained(index, toolbox, query, hit) for hit in found.hits],
         confidence=found.confidence,
         path=found.path,
         took_ms=found.took_ms,
         reason=found.reason,
         warnings=list(found.warnings),
-        bm25=plain,
-        nearest=[] if found.hits else _nearest(house, query),
+        bm25=_seen(toolbox, plain.search(query, limit=limit).names),
+        nearest=[] if found.hits else _seen(toolbox, willing.search(query, limit=NEAREST).names),
     )
 
 
-def _explained(house: House, query: str, hit: Hit) -> ExplainedHit:
-    why = house.index.explain(query, hit.name)
-    tool = house.toolbox().find(hit.name)
+def _explained(index: ToolIndex, toolbox: Toolbox, query: str, hit: Hit) -> ExplainedHit:
+    why = index.explain(query, hit.name)
+    tool = toolbox.find(hit.name)
     return ExplainedHit(
         name=hit.name,
         score=hit.score,
@@ -69,14 +71,5 @@ def _others(house: House) -> tuple[ToolIndex, ToolIndex]:
     return found
 
 
-def _plain(house: House, query: str, limit: int) -> list[str]:
-    return _seen(house, _others(house)[0].search(query, limit=limit).names)
-
-
-def _nearest(house: House, query: str) -> list[str]:
-    return _seen(house, _others(house)[1].search(query, limit=NEAREST).names)
-
-
-def _seen(house: House, names: tuple[str, ...]) -> list[str]:
-    toolbox = house.toolbox()
+def _seen(toolbox: Toolbox, names: tuple[str, ...]) -> list[str]:
     return [name for name in names if toolbox.find(name) is not None]

@@ -2,21 +2,21 @@
 
 import asyncio
 import time
-from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
 from toolcrib.discovery.tokens import definition_tokens
+from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.errors import UnknownToolError
 from toolcrib.policy import Decision
 from toolcrib.search.discoverability import discoverability
-from toolcrib.server.house import House, HouseHere
+from toolcrib.server.house import House, HouseHere, is_harmless
 from toolcrib.server.refusals import refused
 from toolcrib.server.shapes import Category, FindingShape, Refusal, Responses, ToolLine, ToolShape, Trial, Tried
 from toolcrib.server.token_table import token_table
-from toolcrib.tools.tool import Risk, Tool
+from toolcrib.tools.tool import Tool
 
 routes = APIRouter(prefix="/api", tags=["tools"])
 MISSING: Responses = {404: {"model": Refusal, "description": "There is no such tool."}}
@@ -27,22 +27,24 @@ async def list_tools(
     house: HouseHere, category: Annotated[str | None, Query(examples=["images"])] = None
 ) -> list[ToolLine]:
     """The tools, of one category or all."""
-    return [_line(house, tool) for tool in house.toolbox().tools if category is None or tool.category == category]
+    toolbox = house.toolbox()
+    return [_line(toolbox, tool) for tool in toolbox.tools if category is None or tool.category == category]
 
 
 @routes.get("/tools/{name}", responses=MISSING)
 async def get_tool(name: str, house: HouseHere) -> ToolShape:
     """All that a tool says of itself."""
-    tool = _tool(house, name)
+    toolbox = house.toolbox()
+    tool = _tool(toolbox, name)
     protocol = {key: str(value) for key, value in asdict(tool.protocol).items() if value} if tool.protocol else None
     return ToolShape(
-        **_line(house, tool).model_dump(),
+        **_line(toolbox, tool).model_dump(),
         parameters=dict(tool.parameters),
         protocol=protocol,
         phrases=list(tool.phrases),
-        related=[name for name in tool.related if house.toolbox().find(name) is not None],
+        related=[name for name in tool.related if toolbox.find(name) is not None],
         tokens=definition_tokens(tool),
-        can_try=_is_harmless(house, tool),
+        can_try=is_harmless(toolbox, tool),
     )
 
 
@@ -52,11 +54,11 @@ async def get_tool(name: str, house: HouseHere) -> ToolShape:
 )
 async def try_tool(name: str, trial: Trial, house: HouseHere) -> Tried:
     """Call a tool that only reads."""
-    tool = _tool(house, name)
-    if not _is_harmless(house, tool):
+    toolbox = house.toolbox()
+    if not is_harmless(toolbox, _tool(toolbox, name)):
         raise refused(403, f"{name} may change something, so it is not for trying.", "Ask the agent to use it.")
     began = time.perf_counter()
-    result = await house.toolbox().call(name, trial.arguments)
+    result = await toolbox.call(name, trial.arguments)
     return Tried(text=result.text, failed=result.failed, took_ms=round((time.perf_counter() - began) * 1000, 2))
 
 
@@ -69,13 +71,13 @@ async def list_categories(house: HouseHere) -> list[Category]:
 @routes.get("/check")
 async def check(house: HouseHere) -> list[FindingShape]:
     """What is wrong with the tools, and what keeps them from being found (`toolcrib check`)."""
-    return await asyncio.to_thread(_findings, house)
+    return await house.once("check", lambda: asyncio.to_thread(_findings, house))
 
 
 @routes.get("/tokens")
 async def tokens(house: HouseHere) -> dict[str, Any]:
     """What the tools cost in each mode (`toolcrib tokens --json`)."""
-    return await token_table(house.served.crib.catalog, house.toolbox().tools)
+    return await house.once("tokens", lambda: token_table(house.served.crib.catalog, house.toolbox().tools))
 
 
 def _findings(house: House) -> list[FindingShape]:
@@ -85,28 +87,19 @@ def _findings(house: House) -> list[FindingShape]:
     return [FindingShape(tool=one.tool, rule=one.rule, message=one.message, hint=one.hint) for one in found]
 
 
-def _tool(house: House, name: str) -> Tool:
-    toolbox = house.toolbox()
+def _tool(toolbox: Toolbox, name: str) -> Tool:
     tool = toolbox.find(name)
     if tool is None:
-        raise UnknownToolError(name, _names(toolbox.tools))
+        raise UnknownToolError(name, [one.name for one in toolbox.tools])
     return tool
 
 
-def _names(tools: Iterable[Tool]) -> list[str]:
-    return [tool.name for tool in tools]
-
-
-def _line(house: House, tool: Tool) -> ToolLine:
+def _line(toolbox: Toolbox, tool: Tool) -> ToolLine:
     return ToolLine(
         name=tool.name,
         description=tool.description,
         category=tool.category,
         risk=tool.risk.value,
-        confirm=house.toolbox().verdict(tool).decision is Decision.ASK,
+        confirm=toolbox.verdict(tool).decision is Decision.ASK,
         source=tool.source,
     )
-
-
-def _is_harmless(house: House, tool: Tool) -> bool:
-    return tool.risk is Risk.SAFE and house.toolbox().verdict(tool).decision is Decision.ALLOW

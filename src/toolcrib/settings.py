@@ -87,6 +87,11 @@ class Settings:
         """What was typed in chats, to come back to."""
         return _user_data() / "chat_history"
 
+    @property
+    def locks(self) -> Path:
+        """Where gateways keep the definitions that were approved, if nobody says another place."""
+        return _user_data() / "locks"
+
 
 def _model_by_key(said: Mapping[str, str]) -> str:
     return next((model for key, model in MODEL_BY_KEY.items() if key in said), OFFLINE)

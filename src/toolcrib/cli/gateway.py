@@ -6,18 +6,19 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 from cyclopts import App, Parameter
 
 from toolcrib.catalog import Catalog
+from toolcrib.cli.gateway_setup import LockFile, approve, install
 from toolcrib.cli.options import Json
 from toolcrib.cli.output import Columns, note, say, write_json
 from toolcrib.cli.serve import Names, tenants
 from toolcrib.cli.sources import DEFAULT, SECONDS, made_sources
 from toolcrib.discovery.display import SOURCE as OWN
 from toolcrib.discovery.tokens import TokenCount, definitions_tokens, is_exact
-from toolcrib.errors import GatewayError, MissingExtraError
+from toolcrib.errors import MissingExtraError
 from toolcrib.settings import Settings
 
 if TYPE_CHECKING:
@@ -26,10 +27,8 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 CALLER = "http"  # who has a token without a name
-_NEGATIVE = 2
 
 app = App(name="gateway", help="One MCP server in front of all the others.", default_parameter=Parameter(negative=()))
-LockFile: TypeAlias = Annotated[Path | None, Parameter(show_default=False)]
 
 
 @app.default
@@ -102,15 +101,21 @@ def _made(
 ) -> "Gateway":
     try:
         from toolcrib.gateway.gate import Gate
+        from toolcrib.gateway.install import is_a_gateway
         from toolcrib.gateway.lock import Lock
         from toolcrib.gateway.policy_file import read_policy
         from toolcrib.gateway.remembered import Remembered
         from toolcrib.gateway.server import Gateway
         from toolcrib.sources.group import SourceGroup
+        from toolcrib.sources.mcp import McpSource
     except ModuleNotFoundError as error:  # pragma: no cover  # installed wherever the tests run
         raise MissingExtraError("The gateway", "gateway") from error
     gate = Gate(Catalog())
-    sources = SourceGroup(made_sources(paths, gate, seconds))
+    sources = SourceGroup(
+        source
+        for source in made_sources(paths, gate, seconds)
+        if not (isinstance(source, McpSource) and is_a_gateway(source.server))
+    )
     rules = read_policy(policy) if policy else None
     if lock is not None:
         gate.lock = Lock.open(lock, [source.name for source in sources.sources], keep=remember)
@@ -160,50 +165,6 @@ async def _dry_run(made: "Gateway", *, json: bool) -> int:
     return 0
 
 
-@app.command
-def approve(*names: str, lock: Path, yes: bool = False, json: Json = False) -> int:
-    """Show which definitions are held back and how they differ from the approved ones, and approve them.
-
-    Example: `toolcrib gateway approve --lock tools.lock github__create_issue`
-
-    Args:
-        names: The tools to approve; all that are held back if none is given.
-        lock: The file of approved definitions.
-        yes: Approve without asking.
-    """
-    from toolcrib.gateway.approval_diff import difference
-    from toolcrib.gateway.gate import quarantine_file, write_quarantine
-    from toolcrib.gateway.lock import Lock, read_pins
-
-    if not lock.exists():
-        raise GatewayError(f"{lock}: there is no such file.", hint="Start the gateway with --lock first.")
-    held, waiting = Lock.open(lock), read_pins(quarantine_file(lock))
-    if unknown := [name for name in names if name not in waiting]:
-        raise GatewayError(
-            f"{unknown[0]!r} is not held back.", hint=f"There are: {', '.join(waiting)}" if waiting else None
-        )
-    chosen = {name: pin for name, pin in waiting.items() if not names or name in names}
-    differences = {name: difference(name, held.pins.get(name), pin) for name, pin in chosen.items()}
-    if not json:
-        say("\n\n".join(differences.values()) or "Nothing is held back.")
-    agreed = bool(chosen) and (yes or (not json and _agrees(len(chosen))))
-    if agreed:
-        held.approve(chosen)
-        write_quarantine(quarantine_file(lock), {name: pin for name, pin in waiting.items() if name not in chosen})
-        note(f"Approved: {', '.join(chosen)}.")
-    if json:
-        write_json({"held_back": differences, "approved": list(chosen) if agreed else []})
-    return 0 if agreed or not chosen else _NEGATIVE
-
-
-def _agrees(number: int) -> bool:
-    if not sys.stdin.isatty():
-        note("Nothing was approved: give --yes.")
-        return False
-    answer = input(f"Approve {'this tool' if number == 1 else f'these {number} tools'}? [y/N] ")
-    return answer.strip().casefold() in ("y", "yes")
-
-
 def _options(port: int, host: str, tokens: Sequence[str], hosts: Sequence[str], origins: Sequence[str]) -> "Options":
     from toolcrib.server.options import Options, is_loopback
 
@@ -228,3 +189,7 @@ def _quiet() -> None:
     import logging
 
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+
+
+app.command(install)
+app.command(approve)

@@ -106,12 +106,12 @@ def read_pins(path: Path) -> dict[str, Pin]:
     return _read(path)[0] if path.exists() else {}
 
 
-def write_json(path: Path, document: Mapping[str, Any]) -> None:
+def write_json(path: Path, document: Mapping[str, Any], *, indent: int = 1) -> None:
     """Write a file, whole or not at all."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=".", suffix=".new", delete=False) as new:
-            new.write(json.dumps(document, ensure_ascii=True, indent=1) + "\n")
+            new.write(json.dumps(document, ensure_ascii=True, indent=indent) + "\n")
         os.replace(new.name, path)
     except OSError as error:
         raise GatewayError(f"{path}: it cannot be written: {error.strerror}.", hint="Name another place.") from error

@@ -1,0 +1,107 @@
+"""`toolcrib gateway install` and `approve`: the gateway in a client's file, and tools that wait for a person's yes."""
+
+import sys
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+from cyclopts import Parameter
+
+from toolcrib.cli.options import Json
+from toolcrib.cli.output import note, say, write_json
+from toolcrib.cli.sources import DEFAULT
+from toolcrib.errors import GatewayError
+from toolcrib.settings import Settings
+
+NEGATIVE = 2
+LockFile: TypeAlias = Annotated[Path | None, Parameter(show_default=False)]
+
+
+def install(
+    client: str,
+    *config: Path,
+    lock: LockFile = None,
+    policy: Path | None = None,
+    surface: Literal["search", "browse"] = "search",
+    file: LockFile = None,
+    write: bool = False,
+) -> int:
+    """Print the entry by which an MCP client starts the gateway; with --write, put it into the client's file.
+
+    Clients are claude-code, claude-desktop, cursor, vscode, gemini and windsurf. What else stands in the file stays,
+    and the file as it was is kept beside it.
+
+    Example: `toolcrib gateway install cursor ~/servers.json --write`
+
+    Args:
+        client: Which client.
+        config: Files that name the servers behind the gateway; `.mcp.json` if none is given.
+        lock: The file of approved definitions; one in your data folder if none is given.
+        policy: As in `toolcrib gateway`.
+        surface: As in `toolcrib gateway`.
+        file: The client's file, if it is not where the client usually has it.
+        write: Write it.
+    """
+    from toolcrib.gateway import install as clients
+
+    known = clients.client_named(client)
+    paths = [str(path.expanduser().absolute()) for path in config or (Path(DEFAULT),)]
+    place = lock or Settings.from_environment().locks / f"{sha256(repr(paths).encode()).hexdigest()[:12]}.lock"
+    options = ["--lock", str(place.expanduser().absolute())]
+    options += ["--policy", str(policy.expanduser().absolute())] if policy else []
+    options += ["--surface", surface] if surface != "search" else []
+    entry = clients.entry(known, [*paths, *options])
+    target = (file or known.file(Path.home(), Path.cwd())).expanduser()
+    if not write:
+        write_json(clients.document(known, entry))
+        note(f"This belongs into {target}. With --write it is put there.")
+        return 0
+    held = clients.read(target)
+    backup = clients.write(target, clients.document(known, entry, held))
+    note(f"{target} was written.{f' The old one is {backup.name}.' if backup else ''} {known.title}: {known.then}")
+    if others := clients.others(known, held):
+        note(f"{known.title} still starts these by itself: {', '.join(others)}. Move them to {paths[0]}.")
+    return 0
+
+
+def approve(*names: str, lock: Path, yes: bool = False, json: Json = False) -> int:
+    """Show which definitions are held back and how they differ from the approved ones, and approve them.
+
+    Example: `toolcrib gateway approve --lock tools.lock github__create_issue`
+
+    Args:
+        names: The tools to approve; all that are held back if none is given.
+        lock: The file of approved definitions.
+        yes: Approve without asking.
+    """
+    from toolcrib.gateway.approval_diff import difference
+    from toolcrib.gateway.gate import quarantine_file, write_quarantine
+    from toolcrib.gateway.lock import Lock, read_pins
+
+    if not lock.exists():
+        raise GatewayError(f"{lock}: there is no such file.", hint="Start the gateway with --lock first.")
+    held, waiting = Lock.open(lock), read_pins(quarantine_file(lock))
+    if unknown := [name for name in names if name not in waiting]:
+        raise GatewayError(
+            f"{unknown[0]!r} is not held back.", hint=f"There are: {', '.join(waiting)}" if waiting else None
+        )
+    chosen = {name: pin for name, pin in waiting.items() if not names or name in names}
+    differences = {name: difference(name, held.pins.get(name), pin) for name, pin in chosen.items()}
+    if not json:
+        say("\n\n".join(differences.values()) or "Nothing is held back.")
+    agreed = bool(chosen) and (yes or (not json and _agrees(len(chosen))))
+    if agreed:
+        held.approve(chosen)
+        write_quarantine(quarantine_file(lock), {name: pin for name, pin in waiting.items() if name not in chosen})
+        note(f"Approved: {', '.join(chosen)}.")
+    if json:
+        write_json({"held_back": differences, "approved": list(chosen) if agreed else []})
+    return 0 if agreed or not chosen else NEGATIVE
+
+
+def _agrees(number: int) -> bool:
+    if not sys.stdin.isatty():
+        note("Nothing was approved: give --yes.")
+        return False
+    answer = input(f"Approve {'this tool' if number == 1 else f'these {number} tools'}? [y/N] ")
+    return answer.strip().casefold() in ("y", "yes")

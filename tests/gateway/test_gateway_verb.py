@@ -1,0 +1,104 @@
+"""`toolcrib gateway` as a command."""
+
+import asyncio
+import json
+import re
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gateway_scene import SOON, START, TOKEN, call, entry, over_http, over_stdio, text, write_config
+
+from toolcrib.cli.main import main
+
+Captured = pytest.CaptureFixture[str]
+
+
+def test_a_dry_run_tells_what_would_be_served(tmp_path: Path, capsys: Captured) -> None:
+    config = write_config(tmp_path, s=entry(), broken={"command": "no-such-program"})
+    lock = tmp_path / "tools.lock"
+    assert main(["gateway", str(config), "--lock", str(lock), "--dry-run"]) == 0
+    table = capsys.readouterr().out
+    assert re.search(r"mcp:s +ready +2 +0", table)
+    assert "there is no program 'no-such-program'" in table
+    assert "Clients would see search_tools, get_tool, call_tool:" in table
+    assert not lock.exists()  # it only looks
+    assert not (tmp_path / "cache" / "gateway").exists()
+
+
+def test_a_dry_run_shows_what_is_held_back(tmp_path: Path, capsys: Captured) -> None:
+    config = write_config(tmp_path, s=entry())
+    lock = tmp_path / "tools.lock"
+    lock.write_text('{"version": 1, "awaited": [], "tools": {}}')
+    assert main(["gateway", str(config), "--lock", str(lock), "--dry-run", "--json"]) == 0
+    told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert told["held_back"] == ["s__echo", "s__delete_all"]
+    assert told["sources"][0]["held_back"] == 2
+    assert main(["gateway", str(config), "--lock", str(lock), "--dry-run"]) == 0
+    assert "held back until approved: s__echo" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["none.json"], "none.json: it cannot be read"),
+        (["--http", "0", "--host", "0.0.0.0"], "Without a token"),
+        (["--http", "0", "--token", "short"], "A token has at least 8 characters."),
+        (["--policy", "none.yaml"], "none.yaml: it cannot be read"),
+    ],
+)
+def test_what_cannot_start_says_why(
+    arguments: list[str], complaint: str, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_config(tmp_path, s=entry()).rename(tmp_path / ".mcp.json")
+    assert main(["gateway", *arguments]) == 1
+    assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.anyio
+async def test_over_stdio_a_lock_and_a_policy_count(tmp_path: Path) -> None:
+    config, lock, policy = write_config(tmp_path, s=entry()), tmp_path / "tools.lock", tmp_path / "policy.yaml"
+    policy.write_text("rules: [{policy: deny, name: 's__delete*'}]")
+    async with (
+        asyncio.timeout(2 * SOON),
+        over_stdio(str(config), "--lock", str(lock), "--policy", str(policy)) as client,
+    ):
+        assert "not allowed" in text(await call(client, "s__delete_all"))
+    assert sorted(json.loads(lock.read_text())["tools"]) == ["s__delete_all", "s__echo"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("given", [True, False])
+async def test_over_http_it_tells_its_address_and_ends_on_a_signal(given: bool, tmp_path: Path) -> None:
+    config = write_config(tmp_path, s=entry())
+    command = [
+        sys.executable,
+        "-c",
+        START,
+        "gateway",
+        str(config),
+        "--http",
+        "0",
+        *(["--token", TOKEN] if given else []),
+    ]
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        async with asyncio.timeout(SOON):
+            url = (await process.stdout.readline()).decode().strip()
+            assert re.fullmatch(r"http://127\.0\.0\.1:\d+/mcp", url)
+            token = TOKEN
+            if not given:
+                said = [(await process.stderr.readline()).decode() for _ in range(2)]
+                token = said[1].strip().rpartition(" ")[2]
+            async with over_http(url, token=token) as client:
+                assert text(await call(client, "s__echo", {"text": "hello"})) == "hello"
+    finally:
+        process.send_signal(signal.SIGTERM)
+        _, rest = await process.communicate()
+    assert b"Traceback" not in rest

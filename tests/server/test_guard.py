@@ -129,6 +129,14 @@ def test_who_asks_too_often_has_to_wait() -> None:
         assert here.http.get("/health").status_code == 200  # looking whether it lives is free
 
 
+def test_a_token_cannot_be_guessed_by_trying() -> None:
+    options = Options(requests_per_second=0.01, burst=2, grace_seconds=1, tokens={ALICE: ""})
+    with scene(options=options) as here:
+        tried = [here.http.get("/", params={"token": f"guess-guess-{number}"}).status_code for number in range(4)]
+        assert tried == [401, 401, 429, 429]
+        assert here.http.get("/api/app", headers=bearer(ALICE)).status_code == 200  # who has it is not kept waiting
+
+
 def test_a_bucket_refills_with_time_and_strangers_are_forgotten() -> None:
     now = 0.0
     rates = Rates(2.0, 2, clock=lambda: now)

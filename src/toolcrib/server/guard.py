@@ -57,7 +57,7 @@ class Guard:
             hint = "Open it by the address that was printed, or allow the name with --allow-host."
             return "host", answer(403, f"This server is not called {_name(host)!r}.", hint)
         origin = headers.get("origin")
-        if origin is not None and origin not in self._options.origins and _netloc(origin) != host.casefold():
+        if origin is not None and origin not in self._options.origins and not _is_own(origin, host):
             return "origin", answer(403, "Another page may not use this server.", "Allow it with --allow-origin.")
         # Browsers that send no Origin with a form still say where it comes from.
         elsewhere = headers.get("sec-fetch-site", "none") in ("cross-site", "same-site") and origin is None
@@ -84,6 +84,8 @@ class Guard:
                 name, value, max_age=_COOKIE_DAYS * 86_400, httponly=True, samesite="strict", secure=secure
             )
             return "", response
+        if too_often := self._too_often(scope, None):  # nobody guesses a token by trying all
+            return too_often
         hint = "Send it as `Authorization: Bearer ...`, or open /?token=... in a browser."
         return "token", answer(401, "A token is needed.", hint, {"WWW-Authenticate": "Bearer"})
 
@@ -92,12 +94,16 @@ class Guard:
         if said.isdigit() and int(said) > self._options.body_bytes:
             return "size", answer(413, *_too_large(self._options.body_bytes))
         if scope["path"].startswith(LIMITED_BELOW):
-            client = scope.get("client")
-            seconds = self._rates.wait_for((scope["state"]["tenant"], client[0] if client else ""))
-            if seconds:
-                retry = {"Retry-After": str(max(1, round(seconds)))}
-                return "rate", answer(429, "Too many requests.", "Wait a little, then try again.", retry)
+            return self._too_often(scope, scope["state"]["tenant"])
         return None
+
+    def _too_often(self, scope: Scope, tenant: str | None) -> tuple[str, Response] | None:
+        client = scope.get("client")
+        seconds = self._rates.wait_for((tenant, client[0] if client else ""))
+        if not seconds:
+            return None
+        retry = {"Retry-After": str(max(1, round(seconds)))}
+        return "rate", answer(429, "Too many requests.", "Wait a little, then try again.", retry)
 
     def _tenant(self, headers: Headers) -> str | None:
         scheme, _, secret = headers.get("authorization", "").partition(" ")
@@ -149,11 +155,12 @@ def _name(host: str) -> str:
         return ""
 
 
-def _netloc(origin: str) -> str:
+def _is_own(origin: str, host: str) -> bool:
+    """Whether a page of ours asks: its address begins with the name by which it calls us."""
     try:
-        return urlsplit(origin).netloc.casefold()
+        return bool(host) and urlsplit(origin).netloc.casefold() == host.casefold()
     except ValueError:
-        return ""
+        return False
 
 
 def _too_large(most: int) -> tuple[str, str]:

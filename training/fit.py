@@ -29,7 +29,7 @@ from toolcrib.search.network import WEIGHTS, Network, fitted
 from toolcrib.search.parts import parts
 from toolcrib.search.passages import passages
 from training.corpus import is_dev
-from training.material import DATA, REQUEST_SETS_ENGLISH, misspell
+from training.material import DATA, REQUEST_SETS_ENGLISH
 
 PER_SET = 1_500
 TALK_PER_SET = 250
@@ -37,7 +37,6 @@ STRANGERS = 12  # requests meant for quite another catalogue; more would teach i
 SMALL = (4, 12, 25, 45, 100)  # sizes of the catalogues cut out of the sets
 CUT_OUTS = 6  # of each size
 CANDIDATES = 100
-MISSPELLED = 0.2  # of the requests: who types in a hurry wants the same tool
 MEMBERS = 4  # networks fitted from different seeds and averaged: one alone learns the accidents of its start
 
 
@@ -126,16 +125,9 @@ def _cases(group: str, arms: Arms, queries, talk: list[str], strangers: list[str
     served = [query for query in queries if all(name in number for name in query.relevant)]
     dice = random.Random(group)
     share = 1 if group.endswith("all") else CUT_OUTS
-
-    def written(text: str) -> str:
-        return misspell(text, dice) if dice.random() < MISSPELLED else text
-
     nobody = dice.sample(talk, TALK_PER_SET // share) + dice.sample(strangers, min(len(strangers), STRANGERS // share))
     return [
-        *(
-            arms.case(group, written(query.text), frozenset(number[name] for name in query.relevant))
-            for query in served[: PER_SET // share]
-        ),
+        *(arms.case(group, q.text, frozenset(number[name] for name in q.relevant)) for q in served[: PER_SET // share]),
         *(arms.case(group, text, frozenset()) for text in nobody),
     ]
 

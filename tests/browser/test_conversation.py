@@ -71,6 +71,13 @@ def test_conversations_are_listed_opened_and_deleted(page: Page) -> None:
     page.get_by_role("heading", name="Ask for anything").wait_for()
 
 
+def test_a_conversation_that_is_gone_gives_way_to_a_new_one(page: Page, demo: str, forgiven: list[str]) -> None:
+    forgiven.append("Failed to load resource: the server responded with a status of 404")
+    page.goto(f"{demo}#/chat/0123456789abcdef")
+    expect(page.get_by_role("alert")).to_contain_text("There is no session")
+    say(page, "Show me all pages")
+
+
 def test_a_conversation_is_exported_and_copied(context: BrowserContext, page: Page) -> None:
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     turn = say(page, "Show me all pages")

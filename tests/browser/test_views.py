@@ -47,7 +47,7 @@ def test_a_safe_tool_is_tried_and_a_risky_one_cannot_be(page: Page) -> None:
     page.get_by_role("button", name="Call").click()
     expect(page.get_by_label("result", exact=True)).to_contain_text("cactus")
     page.get_by_label("Filter tools").fill("")
-    page.get_by_role("link", name="cms_deletePage", exact=True).click()
+    page.locator(".tool-list a[href='#/catalogue/cms_deletePage']").click()
     expect(page.get_by_role("heading", name="cms_deletePage")).to_be_visible()
     expect(page.get_by_role("button", name="Call")).to_have_count(0)
 
@@ -68,6 +68,21 @@ def test_the_theme_follows_the_system_until_it_is_chosen(context: BrowserContext
     page.reload()
     page.emulate_media(color_scheme="no-preference")
     assert page.evaluate("document.documentElement.dataset.theme") in ("dark", "light")
+
+
+def test_nothing_jumps_while_the_page_loads(context: BrowserContext, demo: str) -> None:
+    page = context.new_page()
+    page.goto(demo)
+    page.locator(".peg").first.wait_for()
+    page.wait_for_load_state("networkidle")
+    shifts = page.evaluate(
+        """() => new Promise((resolve) => {
+            const seen = new PerformanceObserver(() => {});
+            seen.observe({ type: "layout-shift", buffered: true });
+            requestAnimationFrame(() => resolve(seen.takeRecords().map((shift) => shift.value)));
+        })"""
+    )
+    assert sum(shifts) < 0.01
 
 
 def test_the_first_paint_comes_soon(page: Page) -> None:

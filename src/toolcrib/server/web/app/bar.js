@@ -32,7 +32,7 @@ export function Bar({ view }) {
         ${VIEWS.map(([key, label]) => html`<a class="tab" href=${address([key])} aria-current=${view === key ? "page" : null}>${label}</a>`)}
       </nav>
       <span class="served">${app && html`<span class="served-name">${app.name}</span><span class="chip mono" title="The model that thinks">${app.model}</span>`}</span>
-      ${view === "chat" && html`<span class="pane-switches" role="group" aria-label="Panes">
+      ${view === "chat" && app && html`<span class="pane-switches" role="group" aria-label="Panes">
         ${pane("sessions", "Conversations", "list")} ${app?.site && pane("site", "Site", "window")} ${pane("inspector", "Inspector", "pulse")}
       </span>`}
       <button class="palette-button" aria-label="Open the command palette" onClick=${openPalette}><${Icon} name="search" size=${14} /><kbd>${COMMAND}K</kbd></button>

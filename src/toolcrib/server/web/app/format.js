@@ -6,7 +6,7 @@ export const count = (number) => whole.format(Math.round(number ?? 0));
 
 export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 
-export const percent = (share) => `${Math.round(100 * share)} %`;
+export const percent = (share) => `${share > 0 && share < 0.1 ? (100 * share).toFixed(1) : Math.round(100 * share)} %`;
 
 export const sure = (confidence) => Number(confidence ?? 0).toFixed(2);
 

@@ -18,7 +18,7 @@ export function HitRow({ hit, place, description, best }) {
         <p class="hit-why">
           <${Arm} label="words" rank=${hit.lexical_rank} /><${Arm} label="meaning" rank=${hit.dense_rank} />
           ${(hit.matched ?? []).map((word) => html`<mark dir="auto">${word}</mark>`)}
-          ${hit.why && html`<span class="quiet">${hit.why}</span>`}
+          ${hit.why && !hit.matched?.length && html`<span class="quiet">${hit.why}</span>`}
         </p>
       </div>
       <div class="hit-score" title="Score">

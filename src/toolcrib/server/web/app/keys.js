@@ -1,6 +1,7 @@
 // Keys that work everywhere: the palette, stop, and a slash that goes to the words.
 
 import { openPalette, paletteIsOpen } from "./palette.js";
+import { closeDrawer, panes } from "./panes.js";
 import { stop } from "./session.js";
 
 const WRITING = "input, textarea, select, [contenteditable]";
@@ -11,7 +12,8 @@ export function listenToKeys() {
       event.preventDefault();
       openPalette();
     } else if (event.key === "Escape" && !paletteIsOpen()) {
-      stop();
+      if (panes.get().drawer) closeDrawer();
+      else stop();
     } else if (event.key === "/" && !event.target.closest(WRITING)) {
       const words = document.querySelector("[data-words]");
       if (words) {

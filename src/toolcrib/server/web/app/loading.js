@@ -5,20 +5,22 @@ import { state } from "./state.js";
 
 const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 15_000;
+const TOOLS_MS = 150; // how long the page waits for the tools, so that it appears whole and nothing jumps
 
 export async function loadApp() {
   try {
+    const tools = loadTools();
     const [app, sessions] = await Promise.all([getApp(), getSessions()]);
+    await Promise.race([tools, new Promise((resolve) => setTimeout(resolve, TOOLS_MS))]);
     state.set({ app, sessions, online: true, trouble: null });
     document.title = app.name ? `${app.name} · Toolcrib` : "Toolcrib";
-    loadTools();
   } catch (error) {
     if (error.status) state.set({ trouble: { message: error.message, hint: error.hint } });
     else lostServer();
   }
 }
 
-/** Tools are fetched after the first paint: a catalogue may have thousands. */
+/** A catalogue may have thousands of tools: nobody waits long for them. */
 export async function loadTools() {
   try {
     state.set({ tools: await getTools() });

@@ -19,6 +19,7 @@ const VIEWS = { chat: Chat, playground: Playground, catalogue: Catalogue };
 function Page() {
   const { view, name, query } = useStore(route);
   const trouble = useStore(state, (value) => value.trouble);
+  const known = useStore(state, (value) => value.app !== null);
   useEffect(() => {
     if (view === "chat") openSession(name);
   }, [view, name]);
@@ -28,7 +29,7 @@ function Page() {
     <${Bar} view=${view} />
     <${Offline} />
     <main id="main" tabindex="-1" class="view view-${view}">
-      ${trouble ? html`<${Trouble} ...${trouble} />` : html`<${View} name=${name} query=${query} />`}
+      ${trouble ? html`<${Trouble} ...${trouble} />` : known && html`<${View} name=${name} query=${query} />`}
     </main>
     <${PhoneBar} view=${view} />
     <${Palette} />

@@ -29,6 +29,14 @@ async function follow(id) {
   if (state.get().sessionId === id) state.set({ loading: false });
 }
 
+/** It was deleted, here or elsewhere: what is said next begins a new conversation. */
+function forget(id) {
+  if (state.get().sessionId !== id) return;
+  state.set({ sessionId: null, turns: [], memory: null, active: [], loading: false });
+  go(["chat"], { replace: true });
+  loadSessions();
+}
+
 export async function send(text) {
   if (state.get().running || !text.trim()) return;
   state.set({ running: true, notice: null });
@@ -102,6 +110,7 @@ async function listen(id, open, { ours = false } = {}) {
       // Refused, or nothing was heard: the message may not have arrived, and must not be sent twice.
       if (error.status || !heard || attempt >= RECONNECT_MS.length) {
         failed(error);
+        if (error.status === 404) forget(id);
         break;
       }
       await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS[attempt]));

@@ -1,9 +1,9 @@
 // The conversations that are kept, newest first.
 
-import { html, useState } from "./html.js";
+import { html, useEffect, useRef, useState } from "./html.js";
 import { ago } from "./format.js";
 import { Icon } from "./icons.js";
-import { closeDrawer } from "./panes.js";
+import { closeDrawer, panes } from "./panes.js";
 import { address } from "./route.js";
 import { remove } from "./session.js";
 import { state } from "./state.js";
@@ -12,8 +12,12 @@ import { useStore } from "./store.js";
 export function SessionList() {
   const sessions = useStore(state, (value) => value.sessions);
   const current = useStore(state, (value) => value.sessionId);
+  const list = useRef(null);
+  useEffect(() => {
+    if (panes.get().drawer) list.current.querySelector("a").focus(); // a drawer was opened to be used
+  }, []);
   return html`
-    <aside class="sessions" aria-label="Conversations" onKeyDown=${(event) => event.key === "Escape" && closeDrawer()}>
+    <aside class="sessions" ref=${list} aria-label="Conversations">
       <a class="button new-chat" href="#/chat" onClick=${closeDrawer}><${Icon} name="plus" />New conversation</a>
       ${sessions.length === 0
         ? html`<p class="quiet">What you talk about is kept here, on this machine.</p>`

@@ -51,6 +51,8 @@ format: $(VENV)/.ready ## let ruff format and fix what it can
 bench: $(VENV)/.bench-ready ## retrieval quality and speed beside other libraries
 	$(BIN)/python benchmarks/retrieval.py
 	$(BIN)/python benchmarks/latency.py
+	$(BIN)/python benchmarks/tokens.py
+	$(BIN)/python benchmarks/agent_tokens.py
 
 # No index address goes into a lock file, so that it works with any mirror; and one version a package, so that the types
 # that pyright sees are the same on every Python.

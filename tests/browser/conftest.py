@@ -7,12 +7,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # `talking` stands beside the tests; `--import-mode=importlib` alone does not find it
@@ -20,15 +17,20 @@ WAIT_MS = 15_000  # the longest that anything may take on a busy machine
 
 
 @pytest.fixture(scope="session")
-def browser() -> "Iterator[Browser]":
-    """One browser for all tests; each test has a context of its own, with its own storage."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
+def chromium() -> str:
+    """Where the browser is; without one, the tests of the page are skipped."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    if found is None:
         pytest.skip("no chromium on the PATH: the page is not tested (apt install chromium)")
-    try:
-        from playwright.sync_api import expect, sync_playwright
-    except ImportError:
-        pytest.skip("playwright is not installed: the page is not tested")
+    return found
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Browser]:
+    """One browser for the tests of a file; each test has a context of its own, with its own storage.
+
+    Not for the whole session: while Playwright is at work, no test elsewhere could start an event loop.
+    """
     expect.set_options(timeout=WAIT_MS)
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
@@ -37,7 +39,7 @@ def browser() -> "Iterator[Browser]":
 
 
 @pytest.fixture(scope="session")
-def demo(browser: "Browser", tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def demo(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The CMS demo on the offline brain: its address. Tests share it, so each changes something of its own."""
     folder = tmp_path_factory.mktemp("cms")
     command = [str(Path(sys.executable).with_name("toolcrib")), "demo", "--port", "0", "--no-browser"]
@@ -46,7 +48,7 @@ def demo(browser: "Browser", tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 
 @pytest.fixture(scope="session")
-def scripted(browser: "Browser", tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def scripted(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server whose model does as it is told (`scripted_server.py`): hostile answers, answers that never end."""
     with _served([sys.executable, str(HERE / "scripted_server.py")], tmp_path_factory.mktemp("scripted")) as address:
         yield address
@@ -74,21 +76,21 @@ def forgiven() -> list[str]:
 
 
 @pytest.fixture
-def context(browser: "Browser", forgiven: list[str]) -> "Iterator[BrowserContext]":
+def context(browser: Browser, forgiven: list[str]) -> Iterator[BrowserContext]:
     """A browser that has never been here, on a desk; nothing may be asked of elsewhere, nothing may be wrong."""
     with _watched(browser, forgiven, viewport={"width": 1600, "height": 1000}) as opened:
         yield opened
 
 
 @pytest.fixture
-def phone(browser: "Browser", forgiven: list[str]) -> "Iterator[BrowserContext]":
+def phone(browser: Browser, forgiven: list[str]) -> Iterator[BrowserContext]:
     """The same, on a phone."""
     with _watched(browser, forgiven, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True) as opened:
         yield opened
 
 
 @contextmanager
-def _watched(browser: "Browser", forgiven: list[str], **options: object) -> "Iterator[BrowserContext]":
+def _watched(browser: Browser, forgiven: list[str], **options: object) -> Iterator[BrowserContext]:
     context = browser.new_context(**options)  # pyright: ignore[reportArgumentType] - options of Playwright's own
     context.set_default_timeout(WAIT_MS)
     troubles: list[str] = []
@@ -102,7 +104,7 @@ def _watched(browser: "Browser", forgiven: list[str], **options: object) -> "Ite
 
 
 @pytest.fixture
-def page(context: "BrowserContext", demo: str) -> "Page":
+def page(context: BrowserContext, demo: str) -> Page:
     """The demo's page, opened."""
     opened = context.new_page()
     opened.goto(demo)

@@ -1,12 +1,9 @@
 """What a user does in the chat, and what they see."""
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page
 
 
-def say(page: "Page", text: str) -> "Locator":
+def say(page: Page, text: str) -> Locator:
     """Say something and wait until the answer is there; gives the turn."""
     turns = page.locator(".turn").count()
     page.get_by_label("Your message").fill(text)
@@ -14,7 +11,7 @@ def say(page: "Page", text: str) -> "Locator":
     return finished(page, turns)
 
 
-def finished(page: "Page", number: int) -> "Locator":
+def finished(page: Page, number: int) -> Locator:
     """The turn with this number, from 0, when it is over."""
     turn = page.locator(".turn").nth(number)
     turn.locator(".turn-foot").wait_for()

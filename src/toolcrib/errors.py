@@ -25,7 +25,7 @@ ToolcribError
 ├── WebError                an address could not be fetched: no answer, a broken one, too slow
 │   └── AddressRefusedError     it may not be asked at all: private, a script, a file
 ├── ModuleError             a module cannot be made: unknown name, wrong option, something it needs is not there
-├── ToolRefusedError        a tool of a module will not, or cannot, do what was asked; the model reads it as a failed result
+├── ToolRefusedError        a tool of a module will not do what was asked; the model reads it as a failed result
 │   └── PathRefusedError        a path that leads out of the work folder, or is no path
 ├── AppError                an app's file is wrong; names file, line and column, all mistakes at once
 │   └── UnsetVariableError      what the file reads from the environment is not set, or a key is missing

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from toolcrib.catalog import Catalog
 from toolcrib.gateway.lock import VERSION, Lock, Pin, pin_of, read_pins, write_json
+from toolcrib.gateway.plain_words import plainly_described
+from toolcrib.sources.mcp_tool import McpToolCall
 from toolcrib.tools.tool import Tool
 
 logger = logging.getLogger(__name__)
@@ -39,12 +41,12 @@ class Gate:
         offered = list(tools)
         self._sources |= {tool.source for tool in offered}
         if self.lock is None:
-            self.catalog.add_all(offered)
+            self.catalog.add_all(map(_plain, offered))
             return
         pins = {tool.name: pin_of(tool) for tool in offered}
         first = {name: pin for name, pin in pins.items() if pin.source in self.lock.awaited}
         good = [tool for tool in offered if tool.name in first or self.lock.approves(tool.name, pins[tool.name])]
-        self.catalog.add_all(good)
+        self.catalog.add_all(map(_plain, good))
         if first:
             self.lock.approve(first)
             logger.info("Approved %d tools at first sight, from %s.", len(first), _sources(first.values()))
@@ -58,7 +60,7 @@ class Gate:
                 self.catalog.remove(tool.name)
             self._hold([tool])
         elif tool.name in self.catalog:
-            self.catalog.replace(tool)
+            self.catalog.replace(_plain(tool))
         else:
             self._let_in([tool])
 
@@ -88,7 +90,7 @@ class Gate:
             return
         for tool in tools:
             self._held.pop(tool.name, None)
-        self.catalog.add_all(tools)
+        self.catalog.add_all(map(_plain, tools))
         self._write()
 
     def _hold(self, tools: Iterable[Tool]) -> None:
@@ -118,6 +120,11 @@ def write_quarantine(file: Path, pins: dict[str, Pin]) -> None:
         write_json(file, {"version": VERSION, "tools": tools})
     else:
         file.unlink(missing_ok=True)
+
+
+def _plain(tool: Tool) -> Tool:
+    """What servers say of their tools was written by strangers; documents and code are the user's own choice."""
+    return plainly_described(tool) if isinstance(tool.call, McpToolCall) else tool
 
 
 def _sources(pins: Iterable[Pin]) -> str:

@@ -1,0 +1,321 @@
+"""What a gateway costs: calls through ours, through FastMCP's proxy with its BM25 search, and straight to the server.
+
+    python benchmarks/gateway.py                       # into benchmarks/results/gateway.md and .json
+    python benchmarks/gateway.py --calls 200           # a quick look
+
+Everything speaks streamable HTTP on this machine, each part in a process of its own: one upstream server with real MCP
+tools, the two gateways before it, and the clients (FastMCP's, in the newer protocol) in this process. Clients and
+servers share the machine, so the figures are for comparing, within one run.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter, sleep
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # as in latency.py
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that it also runs as a file
+
+from fastmcp import Client, FastMCP
+from fastmcp.client.transports import StreamableHttpTransport
+from fastmcp.server import create_proxy
+from fastmcp.server.transforms.search import BM25SearchTransform
+from fastmcp.tools.base import Tool as TheirTool, ToolResult as TheirResult
+
+from benchmarks import poison, report
+from benchmarks.latency import catalogue, requests
+from toolcrib.search.evaluate import percentile
+
+RESULTS = Path(__file__).parent / "results"
+TOKEN = "benchmark-token"
+CLIENTS = (1, 16, 64)
+SIZES = (1_000, 5_000)
+MANY_CALLS = 10_000
+START_SECONDS = 120
+ARMS = ("direct", "toolcrib", "fastmcp")
+LABELS = {
+    "direct": "straight to the server",
+    "toolcrib": "toolcrib gateway",
+    "fastmcp": "FastMCP proxy + BM25SearchTransform",
+    "fastmcp-local": "FastMCP BM25SearchTransform, tools of its own",
+}
+
+
+class Echo(TheirTool):
+    """A tool that costs nothing."""
+
+    async def run(self, arguments: dict[str, Any]) -> TheirResult:
+        return TheirResult(content="done")
+
+
+def upstream(size: int) -> FastMCP[Any]:
+    server: FastMCP[Any] = FastMCP("upstream")
+    for tool in catalogue(size):
+        server.add_tool(Echo(name=tool.name, description=tool.description, parameters=dict(tool.parameters)))
+    free = {"type": "object", "properties": {"text": {"type": "string"}}}
+    server.add_tool(Echo(name="echo", description="Say the text again.", parameters=free))
+    return server
+
+
+# The parts, each in a process of its own
+
+
+def serve(role: str, port: int, size: int, url: str) -> None:
+    if role == "toolcrib":
+        serve_toolcrib(port, url)
+        return
+    if role == "upstream":
+        server = upstream(size)
+    else:
+        server = upstream(size) if role == "fastmcp-local" else create_proxy(Client(url), name="proxy")
+        server.add_transform(BM25SearchTransform(max_results=5))
+    server.run(transport="http", host="127.0.0.1", port=port, show_banner=False, log_level="error")
+
+
+def serve_toolcrib(port: int, url: str) -> None:
+    from toolcrib.catalog import Catalog
+    from toolcrib.gateway.gate import Gate
+    from toolcrib.gateway.http import http_server, listening_socket
+    from toolcrib.gateway.server import Gateway
+    from toolcrib.server.options import Options
+    from toolcrib.sources.group import SourceGroup
+    from toolcrib.sources.mcp import McpSource
+    from toolcrib.sources.mcp_server import read_mcp_server
+
+    gate = Gate(Catalog())
+    group = SourceGroup([McpSource(read_mcp_server("up", {"url": url}), gate)])
+    # Nobody is held to a rate here: that is what is measured.
+    options = Options(port=port, tokens={TOKEN: "bench"}, requests_per_second=1e9, burst=1_000_000)
+    http_server(Gateway(group, gate), options).run(sockets=[listening_socket(options)])
+
+
+@contextmanager
+def running(role: str, size: int = 0, url: str = "") -> Generator[str]:
+    """The address of a part that is up."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, __file__, "--serve", role, "--port", str(port), "--size", str(size), "--url", url]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    try:
+        deadline = perf_counter() + START_SECONDS
+        while perf_counter() < deadline:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                sleep(0.1)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+# What is measured
+
+
+def client(url: str, arm: str) -> Client[Any]:
+    return Client(StreamableHttpTransport(url, auth=TOKEN if arm == "toolcrib" else None))
+
+
+def asked(arm: str) -> tuple[str, dict[str, Any]]:
+    if arm == "direct":
+        return "echo", {"text": "hello"}
+    name = "up__echo" if arm == "toolcrib" else "echo"
+    return "call_tool", {"name": name, "arguments": {"text": "hello"}}
+
+
+async def load(url: str, arm: str, clients: int, calls: int) -> dict[str, Any]:
+    """So many calls by so many clients at once: how long each took, and what went wrong."""
+    name, arguments = asked(arm)
+    times: list[float] = []
+    errors = 0
+
+    async def one(number: int) -> None:
+        nonlocal errors
+        async with client(url, arm) as own:
+            await own.call_tool_mcp(name, arguments)  # connected and warm before it counts
+            ready.release()
+            await go.wait()
+            for _ in range(number):
+                began = perf_counter()
+                try:
+                    result = await own.call_tool_mcp(name, arguments)
+                    errors += bool(result.is_error) or result.content[0].text != "done"
+                except Exception:  # whatever it is, it counts
+                    errors += 1
+                times.append((perf_counter() - began) * 1_000)
+
+    ready, go = asyncio.Semaphore(0), asyncio.Event()
+    tasks = [asyncio.create_task(one(calls // clients + (number < calls % clients))) for number in range(clients)]
+    for _ in tasks:
+        await ready.acquire()
+    began = perf_counter()
+    go.set()
+    await asyncio.gather(*tasks)
+    seconds = perf_counter() - began
+    return {
+        "arm": arm,
+        "clients": clients,
+        "calls": calls,
+        "p50_ms": percentile(times, 50),
+        "p99_ms": percentile(times, 99),
+        "per_second": calls / seconds,
+        "errors": errors,
+    }
+
+
+async def searches(url: str, arm: str, size: int, number: int) -> dict[str, Any]:
+    """Searches over the wire, one after the other."""
+    times: list[float] = []
+    async with client(url, arm) as own:
+        await own.call_tool_mcp("search_tools", {"query": "warm up"})
+        for query in requests(number):
+            began = perf_counter()
+            await own.call_tool_mcp("search_tools", {"query": query})
+            times.append((perf_counter() - began) * 1_000)
+    return {
+        "arm": arm,
+        "tools": size,
+        "searches": number,
+        "p50_ms": percentile(times, 50),
+        "p99_ms": percentile(times, 99),
+    }
+
+
+async def tokens(direct: str, ours: str, size: int) -> dict[str, Any]:
+    """What stands in every request of a client: all tools listed, and the surface."""
+    from toolcrib.discovery.tokens import count_tokens
+
+    async def listed(url: str, arm: str) -> int:
+        async with client(url, arm) as own:
+            tools = await own.list_tools()
+        shown = [{"name": one.name, "description": one.description, "input_schema": one.input_schema} for one in tools]
+        return count_tokens(json.dumps(shown, ensure_ascii=False))
+
+    return {"tools": size, "all": await listed(direct, "direct"), "surface": await listed(ours, "toolcrib")}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--calls", type=int, default=1_000, help="calls for each arm and number of clients")
+    parser.add_argument(
+        "--many", type=int, default=MANY_CALLS, help="calls through our gateway in which errors are counted"
+    )
+    parser.add_argument("--searches", type=int, default=200)
+    parser.add_argument("--out", type=Path, default=RESULTS / "gateway", help="path of the page, without suffix")
+    parser.add_argument("--serve", help="be one of the parts")
+    parser.add_argument("--port", type=int)
+    parser.add_argument("--size", type=int, default=0)
+    parser.add_argument("--url", default="")
+    chosen = parser.parse_args()
+    if chosen.serve:
+        serve(chosen.serve, chosen.port, chosen.size, chosen.url)
+    else:
+        write(
+            chosen.out, measured(chosen.calls, chosen.many, chosen.searches, say=lambda text: print(text, flush=True))
+        )
+
+
+def measured(calls: int, many: int, number: int, say: Callable[[object], None]) -> dict[str, Any]:
+    """All figures. Arms take turns, so that whatever else the machine does hits each alike."""
+    figures: dict[str, Any] = {"calls": [], "search": [], "tokens": []}
+
+    def noted(kind: str, row: dict[str, Any]) -> None:
+        say(row)
+        figures[kind].append(row)
+
+    with (
+        running("upstream", 200) as direct,
+        running("toolcrib", url=direct) as ours,
+        running("fastmcp", url=direct) as theirs,
+    ):
+        urls = dict(zip(ARMS, (direct, ours, theirs), strict=True))
+        for clients in CLIENTS:
+            for arm in ARMS:
+                # It takes half a second for a call: fewer have to do.
+                noted(
+                    "calls",
+                    asyncio.run(
+                        load(urls[arm], arm, clients, min(calls, max(32, clients)) if arm == "fastmcp" else calls)
+                    ),
+                )
+        figures["many"] = asyncio.run(load(ours, "toolcrib", 16, many))
+        say(figures["many"])
+    for size in SIZES:
+        with running("upstream", size) as direct:
+            with running("toolcrib", url=direct) as ours:
+                noted("search", asyncio.run(searches(ours, "toolcrib", size, number)))
+                noted("tokens", asyncio.run(tokens(direct, ours, size)))
+            with running("fastmcp", url=direct) as theirs:
+                noted("search", asyncio.run(searches(theirs, "fastmcp", size, min(number, 10))))
+        with running("fastmcp-local", size) as local:
+            noted("search", asyncio.run(searches(local, "fastmcp-local", size, min(number, 50))))
+    figures["poison"] = poison.table()
+    return figures
+
+
+def write(out: Path, figures: dict[str, Any]) -> None:
+    setup = {"python": platform.python_version(), "machine": platform.machine(), "cores": os.cpu_count()}
+    out.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({"setup": setup, **figures}, indent=1, ensure_ascii=False)
+    out.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
+    plain = {row["clients"]: row["p50_ms"] for row in figures["calls"] if row["arm"] == "direct"}
+    calls: list[list[object]] = [["calls", "clients", "p50 ms", "p99 ms", "added p50 ms", "calls a second", "errors"]]
+    calls += [
+        [
+            LABELS[row["arm"]],
+            row["clients"],
+            f"{row['p50_ms']:.1f}",
+            f"{row['p99_ms']:.1f}",
+            f"{row['p50_ms'] - plain[row['clients']]:.1f}" if row["arm"] != "direct" else "",
+            f"{row['per_second']:.0f}",
+            row["errors"],
+        ]
+        for row in figures["calls"]
+    ]
+    search: list[list[object]] = [["searches", "tools", "p50 ms", "p99 ms", "times ours"]]
+    ours = {row["tools"]: row["p50_ms"] for row in figures["search"] if row["arm"] == "toolcrib"}
+    search += [
+        [
+            LABELS[row["arm"]],
+            f"{row['tools']:,}",
+            f"{row['p50_ms']:.1f}",
+            f"{row['p99_ms']:.1f}",
+            f"{row['p50_ms'] / ours[row['tools']]:.1f}",
+        ]
+        for row in figures["search"]
+    ]
+    cost: list[list[object]] = [["tools", "tokens, all listed", "tokens, our surface"]]
+    cost += [[f"{row['tools']:,}", f"{row['all']:,}", row["surface"]] for row in figures["tokens"]]
+    many = figures["many"]
+    page = [
+        "# Gateway",
+        "Written by `python benchmarks/gateway.py`. Streamable HTTP on one machine, each part in a process of its own; "
+        f"clients share the {setup['cores']} cores with the servers. Python {setup['python']}, {setup['machine']}.",
+        "## Calls",
+        report.markdown(calls),
+        f"{many['errors']} errors in {many['calls']:,} calls by {many['clients']} clients through our gateway "
+        f"({many['per_second']:.0f} a second, p99 {many['p99_ms']:.0f} ms).",
+        "## Searches, over the wire",
+        report.markdown(search),
+        "FastMCP's proxy asks the server behind it for its tools at each search; the last lines have them at hand.",
+        "## Tokens in every request",
+        report.markdown(cost),
+        "## Tools that want to be found",
+        f"Share of {poison.QUERIES} requests ({poison.SET}), in %, beside {poison.BYSTANDERS} more real MCP tools.",
+        report.markdown(figures["poison"]),
+    ]
+    out.with_suffix(".md").write_text("\n\n".join(page) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

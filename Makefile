@@ -8,7 +8,7 @@ UV     := $(shell command -v uv 2>/dev/null)
 INSTALL := $(if $(UV),"$(UV)" pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check docs format bench lock clean
+.PHONY: help setup demo test browser check docs format bench lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/'
@@ -33,8 +33,14 @@ $(VENV)/.bench-ready: benchmarks/requirements.lock $(VENV)/.ready
 demo: $(VENV)/.ready ## the reference CMS and its agent, here and in the browser; no key needed
 	@TOOLCRIB=$(BIN)/toolcrib sh examples/demo.sh
 
-test: $(VENV)/.ready ## every test, with coverage
-	$(BIN)/pytest --cov --cov-report=term
+test: $(VENV)/.ready browser ## every test, with coverage
+	$(BIN)/pytest --cov --cov-report=term --numprocesses auto --dist loadfile
+
+# The browser tests need Debian's chromium; where it cannot be installed, they are skipped and say so.
+browser:
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
+		&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
+		|| echo "note: there is no chromium, so the browser tests are skipped" >&2
 
 check: $(VENV)/.ready ## formatting, lint and types
 	$(BIN)/ruff format --check .

@@ -49,6 +49,8 @@ from toolcrib.policy import Decision, Policy, Rule
 from toolcrib.search.index import ToolIndex
 from toolcrib.sources.group import SourceGroup
 from toolcrib.sources.mcp import McpSource
+from toolcrib.sources.names import SEPARATOR
+from toolcrib.sources.source import Source
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 
@@ -98,7 +100,7 @@ class Gateway:
         self._large = large_results or LargeResults()
         self._patience_seconds = patience_seconds
         self._patient_until = 0.0
-        self._settling: dict[asyncio.Task[None], str] = {}  # tasks that end when it is known how a source is
+        self._settling: dict[asyncio.Task[None], Source] = {}  # tasks that end when it is known how a source is
         self.keeping: list[asyncio.Task[None]] = []  # tasks that end when a source is remembered
         self._toolboxes: dict[str, Toolbox] = {}
         gate.catalog.add(self._large.tool())
@@ -141,7 +143,7 @@ class Gateway:
                     self._remembered.recall(source)
         await self.sources.start()
         self._patient_until = asyncio.get_running_loop().time() + self._patience_seconds
-        self._settling = {asyncio.create_task(one.settled()): one.name for one in self.sources.sources}
+        self._settling = {asyncio.create_task(one.settled()): one for one in self.sources.sources}
         self.keeping = [asyncio.create_task(self._keep(source)) for source in mcp]
         try:
             yield
@@ -194,10 +196,17 @@ class Gateway:
 
     async def _wait_for_sources(self, name: str, arguments: Mapping[str, Any]) -> None:
         """Give servers that were just started a moment, where without them nothing would be found."""
-        if name in CALLERS and arguments.get("name") in self.gate.catalog:
+        starting = {task: source for task, source in self._settling.items() if not task.done()}
+        if not starting or (name in CALLERS and arguments.get("name") in self.gate.catalog):
             return
-        held = {tool.source for tool in self.gate.catalog} if any(not task.done() for task in self._settling) else ()
-        awaited = [task for task, source in self._settling.items() if not task.done() and source not in held]
+        if name in CALLERS:
+            # Whoever names a tool knows that it is there: its server is waited for, and that has an end.
+            asked = str(arguments.get("name")).strip()
+            if own := [task for task, source in starting.items() if _is_of(asked, source)]:
+                await asyncio.wait(own)
+            return
+        held = {tool.source for tool in self.gate.catalog}
+        awaited = [task for task, source in starting.items() if source.name not in held]
         left = self._patient_until - asyncio.get_running_loop().time()
         if awaited and left > 0:
             await asyncio.wait(awaited, timeout=left)
@@ -234,6 +243,11 @@ class Gateway:
             # The older protocol knows objects only; this is how its servers wrap anything else.
             answer = answer.model_copy(update={"structured_content": {"result": structured}})
         return self._large.fit(answer, caller.name)
+
+
+def _is_of(tool: str, source: Source) -> bool:
+    """Whether a tool of this name would be one of this source."""
+    return isinstance(source, McpSource) and tool.startswith(f"{source.names.prefix}{SEPARATOR}")
 
 
 def _definition(tool: Tool, *, asks: bool) -> mcp_types.Tool:

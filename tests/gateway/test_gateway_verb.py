@@ -4,7 +4,9 @@ import asyncio
 import json
 import re
 import signal
+import socket
 import sys
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,9 @@ import pytest
 from gateway_scene import SOON, START, TOKEN, call, entry, over_http, over_stdio, text, write_config
 
 from toolcrib.cli.main import main
+from toolcrib.gateway.gate import quarantine_file, write_quarantine
+from toolcrib.gateway.lock import Lock, Pin
+from toolcrib.server.options import Options
 
 Captured = pytest.CaptureFixture[str]
 
@@ -102,3 +107,51 @@ async def test_over_http_it_tells_its_address_and_ends_on_a_signal(given: bool, 
         process.send_signal(signal.SIGTERM)
         _, rest = await process.communicate()
     assert b"Traceback" not in rest
+
+
+def test_over_stdio_it_ends_with_its_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO()))
+    monkeypatch.setattr("sys.stdout", TextIOWrapper(BytesIO()))
+    assert main(["gateway", str(write_config(tmp_path, s=entry()))]) == 0
+    assert "No --lock: tools are served as their servers describe them" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("given", "callers"), [((), ["http"]), (("--token", "ann:her-token"), ["ann"])])
+def test_over_http_every_token_is_a_caller(
+    given: tuple[str, ...], callers: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    served: list[Options] = []
+
+    class Server:
+        def run(self, sockets: list[socket.socket]) -> None:
+            sockets[0].close()
+
+    def noted(gateway: object, options: Options) -> Server:
+        served.append(options)
+        return Server()
+
+    monkeypatch.setattr("toolcrib.gateway.http.http_server", noted)
+    assert main(["gateway", str(write_config(tmp_path, s=entry())), "--http", "0", *given]) == 0
+    assert [list(options.tokens.values()) for options in served] == [callers]
+    out, err = capsys.readouterr()
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/mcp\n", out)
+    assert ("This one is good until the gateway ends:" in err) is not bool(given)
+
+
+def test_a_person_is_asked_before_anything_is_approved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    lock = tmp_path / "tools.lock"
+    Lock.open(lock)
+    write_quarantine(quarantine_file(lock), {"s__new": Pin("mcp:s", {"name": "new"})})
+
+    class Terminal:
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr("sys.stdin", Terminal())
+    for answer, code in (("", 2), ("n", 2), ("y", 0)):
+        monkeypatch.setattr("builtins.input", lambda question, answer=answer: answer)
+        assert main(["gateway", "approve", "--lock", str(lock)]) == code
+    assert "s__new (mcp:s) is new:" in capsys.readouterr().out
+    assert list(Lock.open(lock).pins) == ["s__new"]

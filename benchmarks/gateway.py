@@ -307,8 +307,8 @@ def write(out: Path, figures: dict[str, Any]) -> None:
         f"({many['per_second']:.0f} a second, p99 {many['p99_ms']:.0f} ms).",
         "## Searches, over the wire",
         report.markdown(search),
-        "FastMCP's proxy (`create_proxy`, as it comes) asks the server behind it for its tools at each search and at each "
-        "call; the last lines have them at hand.",
+        "FastMCP's proxy (`create_proxy`, as it comes) asks the server behind it for its tools at each search and "
+        "at each call; the last lines have them at hand.",
         "## Tokens in every request",
         report.markdown(cost),
         "## Tools that want to be found",

@@ -155,3 +155,23 @@ def test_a_person_is_asked_before_anything_is_approved(
         assert main(["gateway", "approve", "--lock", str(lock)]) == code
     assert "s__new (mcp:s) is new:" in capsys.readouterr().out
     assert list(Lock.open(lock).pins) == ["s__new"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_over_stdio_a_signal_ends_it_and_its_servers(number: signal.Signals, tmp_path: Path) -> None:
+    config = write_config(tmp_path, s=entry())
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", START, "gateway", str(config), stdin=pipe, stdout=pipe, stderr=pipe
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    info = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    process.stdin.write(
+        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": info}).encode() + b"\n"
+    )
+    async with asyncio.timeout(SOON):
+        assert json.loads(await process.stdout.readline())["result"]["serverInfo"]["name"] == "toolcrib"
+        process.send_signal(number)
+        assert await process.wait() == 128 + number

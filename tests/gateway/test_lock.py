@@ -164,6 +164,14 @@ def test_the_name_of_an_approved_tool_is_not_open_to_another_source(tmp_path: Pa
     assert list(gate.catalog) == []
 
 
+def test_two_gateways_do_not_undo_what_the_other_approved(tmp_path: Path) -> None:
+    one, other = (Lock.open(tmp_path / "lock", ["mcp:a", "mcp:b"]) for _ in range(2))
+    one.approve({"a": Pin("mcp:a", {})})
+    other.approve({"b": Pin("mcp:b", {})})
+    held = Lock.open(tmp_path / "lock")
+    assert (sorted(held.pins), held.awaited) == (["a", "b"], set())
+
+
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [

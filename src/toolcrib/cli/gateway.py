@@ -1,7 +1,9 @@
 """`toolcrib gateway`: one MCP server in front of all those that a configuration names."""
 
 import asyncio
+import os
 import secrets
+import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -126,6 +128,16 @@ def _made(
 async def _over_stdio(made: "Gateway") -> None:
     from mcp.server.stdio import stdio_server
 
+    loop = asyncio.get_running_loop()
+    ending: list[asyncio.Task[None]] = []
+
+    async def end(code: int) -> None:
+        await made.sources.stop()  # programs that we started end with us
+        os._exit(code)  # a thread waits for the next line of stdin, and nothing else can end it
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with suppress(NotImplementedError, RuntimeError):  # Windows; a thread that is not the first
+            loop.add_signal_handler(number, lambda code=128 + number: ending.append(loop.create_task(end(code))))
     async with stdio_server() as (incoming, outgoing):
         await made.server.run(incoming, outgoing, made.server.create_initialization_options())
 

@@ -76,7 +76,8 @@ class Lock:
         return held is not None and held.source == pin.source and held.digest == pin.digest
 
     def approve(self, pins: Mapping[str, Pin]) -> None:
-        """Approve these from now on."""
+        """Approve these from now on, beside what somebody else approved meanwhile."""
+        self.reread()
         self.pins |= pins
         self.awaited -= {pin.source for pin in pins.values()}
         self.save()

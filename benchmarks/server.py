@@ -8,6 +8,7 @@ in the figures. The client is another process on the same cores. Each stream is 
 
 import argparse
 import asyncio
+import gc
 import json
 import os
 import platform
@@ -15,7 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Generator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -54,6 +56,8 @@ class Figures:
     messages_per_second: float = 0.0
     memory_mb: list[float] = field(default_factory=list[float])
     memory_per_1000_messages_mb: float = 0.0
+    blocks: list[int] = field(default_factory=list[int])  # that Python holds, after a collection
+    blocks_per_message: float = 0.0
 
 
 async def talk(http: httpx2.AsyncClient, session: str, text: str) -> Talk:
@@ -115,10 +119,16 @@ async def new_session(http: httpx2.AsyncClient) -> str:
     return (await http.post("/api/sessions")).json()["id"]
 
 
-async def memory_mb(http: httpx2.AsyncClient) -> float:
+async def held(http: httpx2.AsyncClient, server: int) -> tuple[float, int]:
+    """What the server holds: resident memory, as the system tells, and blocks, as its Python does."""
     text = (await http.get("/metrics")).text
-    line = next(line for line in text.splitlines() if line.startswith("process_resident_memory_bytes "))
-    return float(line.split()[1]) / 1e6
+    blocks = next(line for line in text.splitlines() if line.startswith("bench_allocated_blocks "))
+    return resident_mb(server), int(float(blocks.split()[1]))
+
+
+def resident_mb(process: int) -> float:
+    status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS:")) / 1024
 
 
 def spread(values: list[float]) -> dict[str, float]:
@@ -130,15 +140,18 @@ def spread(values: list[float]) -> dict[str, float]:
     return {"p50": at(0.5), "p99": at(0.99), "max": round(ordered[-1], 1)}
 
 
-async def measure(address: str, sessions: int, messages: int) -> Figures:
-    found = Figures(sessions=sessions, messages=messages)
+def client(address: str) -> httpx2.AsyncClient:
     unlimited = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
-    async with httpx2.AsyncClient(base_url=address, timeout=300, limits=unlimited) as http:
+    return httpx2.AsyncClient(base_url=address, timeout=300, limits=unlimited)
+
+
+async def many_at_once(address: str, found: Figures) -> None:
+    """All sessions say something at the same moment, several times."""
+    async with client(address) as http:
         warm = await new_session(http)
         alone = [await talk(http, warm, SAID[number % len(SAID)]) for number in range(20)]
         found.alone_first_event_ms = spread([one.first_ms for one in alone[5:]])
-        ids = [await new_session(http) for _ in range(sessions)]
-        # Several turns each, all sessions at the same moment.
+        ids = [await new_session(http) for _ in range(found.sessions)]
         for text in SAID[:3]:
             told = await asyncio.gather(*(talk(http, one, text) for one in ids))
             found.errors += [one.trouble for one in told if one.trouble]
@@ -147,8 +160,6 @@ async def measure(address: str, sessions: int, messages: int) -> Figures:
                 found.first_event_ms = spread([one.first_ms for one in told])
                 found.whole_run_ms = spread([one.total_ms for one in told])
         found.errors += [one for one in await asyncio.gather(*(log_trouble(http, one) for one in ids)) if one]
-        await long_run(http, found, messages)
-    return found
 
 
 async def log_trouble(http: httpx2.AsyncClient, session: str) -> str:
@@ -158,12 +169,16 @@ async def log_trouble(http: httpx2.AsyncClient, session: str) -> str:
     return "" if ids == [100_000 * at for at in range(len(ids))] and len(ids) > 6 else "the log has gaps"
 
 
-async def long_run(http: httpx2.AsyncClient, found: Figures, messages: int) -> None:
-    """Thousands of messages, some at once, in sessions that come and go; the memory is looked at now and then."""
-    left = iter(range(messages // PER_SESSION))
+async def long_run(address: str, found: Figures, server: int) -> None:
+    """Thousands of messages, some at once, in sessions that come and go; the memory is looked at now and then.
+
+    In a server of its own: what a burst before it had freed would hide what is not given back.
+    """
+    left = iter(range(found.messages // PER_SESSION))
     done = 0
     began = time.perf_counter()
-    looks: list[tuple[int, float]] = []
+    looks: list[tuple[int, float, int]] = []
+    http = client(address)
 
     async def worker() -> None:
         nonlocal done
@@ -174,25 +189,34 @@ async def long_run(http: httpx2.AsyncClient, found: Figures, messages: int) -> N
                 found.errors += [told.trouble] if told.trouble else []
                 found.events += told.events
                 done += 1
-                if done % max(1, messages // LOOKS) == 0:
-                    looks.append((done, await memory_mb(http)))
-                    print(f"{done:6,} messages, {looks[-1][1]:.0f} MB", file=sys.stderr)
+                if done % max(1, found.messages // LOOKS) == 0:
+                    at = done
+                    looks.append((at, *await held(http, server)))
+                    print(f"{at:6,} messages, {looks[-1][1]:.1f} MB, {looks[-1][2]:,} blocks", file=sys.stderr)
 
-    await asyncio.gather(*(worker() for _ in range(AT_ONCE)))
+    async with http:
+        await asyncio.gather(*(worker() for _ in range(AT_ONCE)))
     found.messages_per_second = round(done / (time.perf_counter() - began), 1)
-    found.memory_mb = [round(memory, 1) for _, memory in looks]
-    # The first look is behind: caches fill in the beginning. A line through the rest, by least squares.
-    rest = looks[1:]
-    if len(rest) > 1:
-        mean_at = sum(at for at, _ in rest) / len(rest)
-        mean_memory = sum(memory for _, memory in rest) / len(rest)
-        rise = sum((at - mean_at) * (memory - mean_memory) for at, memory in rest)
-        run = sum((at - mean_at) ** 2 for at, _ in rest)
-        found.memory_per_1000_messages_mb = round(1000 * rise / run, 2)
+    found.memory_mb = [round(memory, 1) for _, memory, _ in looks]
+    found.blocks = [blocks for _, _, blocks in looks]
+    # The first look is left out: caches fill in the beginning.
+    found.memory_per_1000_messages_mb = round(1000 * rise([(at, memory) for at, memory, _ in looks[1:]]), 2)
+    found.blocks_per_message = round(rise([(at, float(blocks)) for at, _, blocks in looks[1:]]), 2)
+
+
+def rise(points: list[tuple[int, float]]) -> float:
+    """The slope of a line through the points, by least squares."""
+    if len(points) < 2:
+        return 0.0
+    middle = sum(at for at, _ in points) / len(points)
+    mean = sum(value for _, value in points) / len(points)
+    return sum((at - middle) * (value - mean) for at, value in points) / sum((at - middle) ** 2 for at, _ in points)
 
 
 def serve(folder: str) -> None:
     """The server's own process: tells its address, and serves until it is ended."""
+    from prometheus_client import Gauge
+
     from toolcrib.agent.crib import Crib
     from toolcrib.server.app import create_app
     from toolcrib.server.listening import address, listen, taken_socket
@@ -205,9 +229,30 @@ def serve(folder: str) -> None:
     cms.render_site("/site/")
     options = Options(port=0, requests_per_second=1e6, burst=1_000_000)
     served = Served(crib=Crib(cms.catalog), store=SqliteStore(Path(folder) / "sessions.db"))
+    app = create_app(served, options)
+    blocks = Gauge("bench_allocated_blocks", "Blocks that Python holds.", registry=app.state.house.metrics.registry)
+    blocks.set_function(allocated)
     taken = taken_socket(options)
     print(address(options, taken), flush=True)
-    listen(create_app(served, options), options, taken)
+    listen(app, options, taken)
+
+
+def allocated() -> float:
+    gc.collect()
+    return float(sys.getallocatedblocks())
+
+
+@contextmanager
+def served() -> Generator[tuple[str, int]]:
+    """A new server, its address and its process."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, __file__, "--serve", folder]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+            assert server.stdout is not None
+            try:
+                yield server.stdout.readline().strip(), server.pid
+            finally:
+                server.terminate()
 
 
 def report(found: Figures) -> str:
@@ -231,7 +276,9 @@ offline brain.
 | messages in the long run, {AT_ONCE} at once | {found.messages:,} |
 | messages a second | {found.messages_per_second:,} |
 | resident memory after each tenth | {", ".join(f"{one:.0f}" for one in memory)} MB |
-| growth over 1,000 messages, from the second tenth on | {found.memory_per_1000_messages_mb} MB |
+| its growth over 1,000 messages, from the second tenth on | {found.memory_per_1000_messages_mb} MB |
+| blocks that Python holds after each tenth, in thousands | {", ".join(f"{one / 1000:.0f}" for one in found.blocks)} |
+| their growth a message, from the second tenth on | {found.blocks_per_message} |
 
 Every stream is checked: it begins with `run_started`, ends with `usage`, its numbers grow, no position of the log is
 missing, and its pieces of text make the answer. At the same moment means that all requests are sent before the first is
@@ -249,14 +296,11 @@ def main() -> None:
     if asked.serve:
         serve(asked.serve)
         return
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, __file__, "--serve", folder]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-            assert server.stdout is not None
-            try:
-                found = asyncio.run(measure(server.stdout.readline().strip(), asked.sessions, asked.messages))
-            finally:
-                server.terminate()
+    found = Figures(sessions=asked.sessions, messages=asked.messages)
+    with served() as (address, _):
+        asyncio.run(many_at_once(address, found))
+    with served() as (address, server):
+        asyncio.run(long_run(address, found, server))
     asked.out.mkdir(parents=True, exist_ok=True)
     (asked.out / "server.json").write_text(json.dumps(asdict(found), indent=2) + "\n", encoding="utf-8")
     (asked.out / "server.md").write_text(report(found), encoding="utf-8")

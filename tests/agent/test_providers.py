@@ -151,8 +151,17 @@ async def test_the_toolset_works_in_anyones_agent(wire: Wire) -> None:
 # Faults
 
 
+FAULTS = {
+    "later": LATER,
+    "broken": Refuse(500),
+    "away": Refuse(503),
+    "dropped": Drop(DONE),
+    "at once": Drop(DONE, after=0),
+}
+
+
 @every_wire
-@pytest.mark.parametrize("fault", [LATER, Refuse(500), Refuse(503), Drop(DONE), Drop(DONE, after=0)], ids=repr)
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 async def test_a_passing_fault_is_told_and_tried_again(wire: Wire, fault: Answer, session: Session) -> None:
     done, bodies = await asked(session, wire, SEARCH, fault, WATER, fault, DONE)
     assert (done.answer, done.failed) == ("The fern is happy.", None)

@@ -23,7 +23,7 @@ NAME = "Verdant CMS"
 SUGGESTIONS = (
     "Show me all pages",
     "znajdź zdjęcie paproci",
-    "Add a page called Opening hours",
+    "Create an About page with a hero and a mountain image",
     "Delete the Old pricing page",
 )
 SESSIONS = "sessions.db"

@@ -11,7 +11,7 @@ from toolcrib.discovery.display import SOURCE
 from toolcrib.tools.result import ToolResult, as_json
 from toolcrib.tools.tool import Tool
 
-MOST_CHARACTERS = 50_000  # of one answer, some 12,000 tokens: clients begin to cut, or to refuse, at 25,000
+MOST_CHARACTERS = 50_000  # of one answer, some 12,000 tokens
 _MOST_KEPT_CHARACTERS = 64_000_000
 _NOT_WORTH_CUTTING = 300  # characters more: the line that says how to read on takes as many
 READ_RESULT = "read_result"  # has no `__`, so it is the name of no server's tool

@@ -1,7 +1,7 @@
 """A description that says the same words over and over wants to be found, not understood: its first sentence is enough.
 
 Measured on 13,017 real MCP tools: 1.1 % repeat themselves that much, mostly lists of fields. A list of foreign keywords
-that stands there once moves no ranking; said three times it can (`benchmarks/poison.py`).
+that stood there once moved no ranking of ours; said three times it did (`tests/gateway/test_poisoned_text.py`).
 """
 
 import re

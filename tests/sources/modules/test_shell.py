@@ -18,6 +18,9 @@ from toolcrib.sources.modules.registry import module
 from toolcrib.sources.modules.shell import leftovers, tools as shell_tools
 from toolcrib.sources.modules.shell.sandbox import find_bubblewrap, wrapped
 
+# Not the one of a virtual environment: that may lie in a folder which a sandbox does not show.
+PYTHON: str = getattr(sys, "_base_executable", sys.executable)
+
 needs_bubblewrap = pytest.mark.skipif(find_bubblewrap() is None, reason="bubblewrap is not installed or does not work")
 SANDBOXES = [pytest.param("off", id="plain"), pytest.param("require", id="bubblewrap", marks=needs_bubblewrap)]
 
@@ -129,7 +132,7 @@ async def test_a_command_that_ignores_sigterm_is_killed(tmp_path: Path, sandboxe
     code = (
         "import signal,time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(1000)"
     )
-    result = await shell.run("shell_run", command=[sys.executable, "-c", code])
+    result = await shell.run("shell_run", command=[PYTHON, "-c", code])
     assert (result.value["ending"], result.value["output"]) == ("timed_out", "deaf\n")
 
 
@@ -188,7 +191,7 @@ async def test_a_daemon_that_left_its_group_and_session_is_found_and_ended(shell
         "time.sleep(1000)\n"
     )
     (tmp_path / "daemon.py").write_text(daemon)
-    command = f"{sys.executable} daemon.py; while [ ! -e daemon ]; do :; done"
+    command = f"{PYTHON} daemon.py; while [ ! -e daemon ]; do :; done"
     await shell.done("shell_run", command=command)
     assert await gone(int((tmp_path / "daemon").read_text()))
 
@@ -206,7 +209,7 @@ async def test_a_command_that_forks_and_forks_is_ended_with_all_of_it(tmp_path: 
     )
     (tmp_path / "bomb.py").write_text(bomb)
     shell = Calls("shell", tmp_path, sandbox=sandboxed, timeout_seconds=3, grace_seconds=0.1)
-    assert "ran longer" in await shell.refused("shell_run", command=[sys.executable, "bomb.py"])
+    assert "ran longer" in await shell.refused("shell_run", command=[PYTHON, "bomb.py"])
     processes = [int(number) for number in (tmp_path / "pids").read_text().split()]
     assert len(processes) > 20
     if sandboxed == "off":  # in the sandbox they have numbers of their own

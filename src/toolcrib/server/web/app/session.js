@@ -10,6 +10,7 @@ import { otherTabs } from "./tabs.js";
 const RECONNECT_MS = [300, 1000, 3000];
 const SITE_MS = 120;
 let listening = null; // the AbortController of the stream that is read now
+let missed = false; // another tab did something while this one was reading
 let last = null; // the number of the newest event on the page; the server tells what came after it
 
 /** Show a session; null is a new one, which the server learns of with the first message. */
@@ -146,6 +147,10 @@ function siteChanged(text) {
 
 function finish(id, heard) {
   state.set({ running: false, turns: ended(state.get().turns) });
+  if (missed) {
+    missed = false;
+    setTimeout(() => follow(id)); // after this stream is done with
+  }
   if (heard) {
     refreshAround(id);
     loadSessions();
@@ -172,5 +177,6 @@ function failed(error) {
 
 otherTabs.hear((id) => {
   if (id !== state.get().sessionId) loadSessions();
-  else if (!state.get().running) follow(id);
+  else if (state.get().running || state.get().loading) missed = true;
+  else follow(id);
 });

@@ -1,12 +1,8 @@
 """What a run leaves behind, and what it costs beside the model's own time."""
 
-import time
 from collections.abc import Mapping
-from pathlib import Path
-from statistics import median
 from typing import Any
 
-import pytest
 from pydantic_ai import Agent
 from pydantic_ai.models.function import FunctionModel
 from scripted_agent import Script, Shop, kinds, scripted
@@ -15,11 +11,8 @@ from toolcrib.agent.crib import Crib
 from toolcrib.agent.events import ToolsEnabled, Warning
 from toolcrib.agent.prompt import Prompt
 from toolcrib.agent.runner import collected, confirm, run
-from toolcrib.agent.toolset import CribToolset
 from toolcrib.catalog import Catalog
 from toolcrib.discovery.browse_surface import browse_surface
-from toolcrib.discovery.search_surface import search_surface
-from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.search.index import ToolIndex
 from toolcrib.stores.session import Session
 from toolcrib.stores.sqlite import SqliteStore
@@ -206,47 +199,3 @@ async def test_a_crib_gives_a_toolset_to_an_agent_of_ones_own() -> None:
     script, model = scripted("Hello.")
     await Agent(model, toolsets=[shop.crib(model).toolset()]).run("Hi")
     assert script.tools == [["tool_search"]]
-
-
-async def _call(arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
-    return ToolResult.of("ok")
-
-
-STEPS = 12
-
-
-def steps() -> list[Any]:
-    return [*[[("tool_0", {"text": "x"})]] * (STEPS - 1), "Done."]
-
-
-def many(count: int) -> Catalog:
-    parameters = {"type": "object", "properties": {"text": {"type": "string"}}}
-    return Catalog(
-        Tool(name=f"tool_{number}", description=f"Do thing number {number}.", parameters=parameters, call=_call)
-        for number in range(count)
-    )
-
-
-@pytest.mark.parametrize("count", [45, 5_000])
-async def test_a_step_costs_little_beside_pydantic_ai_whatever_the_catalogue(tmp_path: Path, count: int) -> None:
-    catalog = many(count)
-    index = ToolIndex(catalog)
-    bare: list[float] = []
-    ours: list[float] = []
-    async with SqliteStore(tmp_path / "s.db", durable=False) as store:
-        for turn in range(5):
-            toolbox = Toolbox(catalog, index, surface=search_surface, pinned=["tool_0"])
-            agent = Agent(scripted(*steps())[1], toolsets=[CribToolset(toolbox)])
-            began = time.perf_counter()
-            async with agent.run_stream_events("Go") as events:
-                async for _ in events:
-                    pass
-            bare.append(time.perf_counter() - began)
-            crib = Crib(catalog, model=scripted(*steps())[1], index=index, pinned=["tool_0"])
-            async with store.open(f"talk-{turn}") as session:
-                began = time.perf_counter()
-                done = await run(session, "Go", crib=crib)
-                ours.append(time.perf_counter() - began)
-            assert done.answer == "Done."
-    # The best run: what the runner costs, not what else the machine did meanwhile.
-    assert (min(ours[1:]) - median(bare)) / STEPS < 0.010

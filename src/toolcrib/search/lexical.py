@@ -97,13 +97,14 @@ class LexicalIndex:
         for number, tool in tools:
             parts = [[*words(text), *brands(text)] for text in part_texts(tool).values()]
             # Interned: a catalogue says the same few thousand words over and over.
-            self._words[number] = tuple(dict.fromkeys(intern(word) for part in parts for word in part))
-            for term in self._terms(number):
+            terms = {intern(word): word_terms(word) for part in parts for word in part}
+            self._words[number] = tuple(terms)
+            for term in set(chain.from_iterable(terms.values())):
                 self._frequency[term] = self._frequency.get(term, 0) + 1
             counted = (word for part, weight in zip(parts, WEIGHTS.values(), strict=True) for word in part * weight)
             document = Document()
             document.add_integer("number", number)
-            document.add_text("text", " ".join(term for word in counted for term in word_terms(word)))
+            document.add_text("text", " ".join(chain.from_iterable(terms[word] for word in counted)))
             self._writer.add_document(document)
         self._vocabulary.add_all(self._words[number] for number, _ in tools)
 

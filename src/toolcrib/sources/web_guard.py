@@ -22,7 +22,7 @@ except ImportError as error:  # pragma: no cover  # installed wherever the tests
 
 Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 
-USER_AGENT: Final = "toolcrib (+https://pypi.org/project/toolcrib)"
+USER_AGENT: Final = "toolcrib"
 _ADDRESSES_TRIED = 3
 _REDIRECTS: Final = {301, 302, 303, 307, 308}
 _WEB_PORTS: Final = {80, 443}  # and everything from 1024 on; below live mail, shells and name servers

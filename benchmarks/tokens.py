@@ -203,7 +203,8 @@ def kept(figures: Sequence[dict[str, Any]], notes: dict[str, Any], *, placeholde
         (
             f"two active tools' protocols are {PROTOCOLS_SMALLER} times smaller than all guidance of their categories",
             f"{notes['median']:.1f} times in the median, {notes['least']:.1f} at least, of {notes['pairs']} pairs of "
-            "CMS tools; all guidance is a category's text and the notes of all its tools",
+            "CMS tools; all guidance is a category's text and the notes of all its tools "
+            "(the texts alone are shorter than two protocols)",
             notes["median"] >= PROTOCOLS_SMALLER,
         )
     )

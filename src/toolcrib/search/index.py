@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from threading import RLock
 from time import monotonic, perf_counter
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 from weakref import WeakSet
 
 import numpy as np
@@ -23,6 +23,7 @@ from toolcrib.errors import UnknownToolError
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.embedder import Embedder, Vectors
 from toolcrib.search.explanation import Explanation, explanation
+from toolcrib.search.following import Followed, Part, Step, Where
 from toolcrib.search.holdings import Holdings
 from toolcrib.search.inquiry import Findings, Inquiry, Words
 from toolcrib.search.parts import parts
@@ -33,7 +34,6 @@ from toolcrib.search.text import words
 from toolcrib.search.usage import Usage
 from toolcrib.tools.tool import Tool
 
-Where: TypeAlias = Callable[[Tool], bool]
 Arms: TypeAlias = Literal["both", "lexical", "dense"]
 
 logger = logging.getLogger(__name__)
@@ -45,22 +45,6 @@ OFF_LOOP_FROM = 50  # tools waiting to be read in: more would hold up an event l
 ANSWER_CHATTER_ABOVE = 0.5  # "how are you?" has no word that points at a tool: a tool has to be very near
 NOTHING_FITS = "No tool fits this request."
 RESTING = "Searched by words alone: the embedder failed a moment ago and is left alone for a while."
-
-
-class Step(Protocol):
-    """What a catalogue announces: first some tools go, then others come."""
-
-    @property
-    def added(self) -> Sequence[Tool]: ...
-
-    @property
-    def removed(self) -> Sequence[str]: ...
-
-
-class Followed(Protocol):
-    """A catalogue, as far as an index needs to know it."""
-
-    def subscribe(self, listener: Callable[[Step], object], *, replay: bool = False) -> Callable[[], None]: ...
 
 
 class ToolIndex:
@@ -206,7 +190,7 @@ class ToolIndex:
 
     def _view(self, where: Where) -> "ToolIndex":
         view = ToolIndex(
-            _Part(self._catalog, where),
+            Part(self._catalog, where),
             self._embedder,
             usage=self._usage,
             strategies=self._strategies,
@@ -364,26 +348,6 @@ class ToolIndex:
 
     def _tool(self, number: int) -> Tool:
         return self._holdings.tool(number)
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Some tools of a catalogue, followed as if they were all."""
-
-    catalog: Followed
-    where: Where
-
-    def subscribe(self, listener: Callable[[Step], object], *, replay: bool = False) -> Callable[[], None]:
-        def pass_on(step: Step) -> None:
-            listener(_PartStep([tool for tool in step.added if self.where(tool)], step.removed))
-
-        return self.catalog.subscribe(pass_on, replay=replay)
-
-
-@dataclass(frozen=True, slots=True)
-class _PartStep:
-    added: Sequence[Tool]
-    removed: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

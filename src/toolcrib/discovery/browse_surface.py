@@ -4,12 +4,13 @@ That suits clients that cannot take new tools within a conversation, such as MCP
 `execute_tool`, and policy and confirmation act on the inner tool. Each answer is a page of a few hundred tokens.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
 from pydantic import Field
 
 from toolcrib.discovery.breadth import MOST_TOOLS, is_sure
+from toolcrib.discovery.call_by_name import call_by_name
 from toolcrib.discovery.discovered import Discovered
 from toolcrib.discovery.display import SOURCE, Display
 from toolcrib.discovery.get_tool import get_tool
@@ -47,8 +48,8 @@ def browse_surface(toolbox: Toolbox, *, sources: SourceStates | None = None) -> 
     """The five tools of this surface; `Toolbox(catalog, surface=browse_surface)` makes them the way into a toolbox."""
     display = Display(toolbox)
     made = (_list_categories(display), _browse_category(display), _search_tools(display, sources))
-    own = {*(one.name for one in made), "get_tool", "execute_tool"}
-    browsing = (*made, get_tool(toolbox, then=HOW_TO_EXECUTE), _execute_tool(toolbox, own))
+    execute = call_by_name(toolbox, "execute_tool", description=EXECUTE_TOOL, wrapping="params")
+    browsing = (*made, get_tool(toolbox, then=HOW_TO_EXECUTE), execute)
     return tuple(one.with_metadata(source=SOURCE) for one in browsing)
 
 
@@ -109,38 +110,6 @@ def _search_tools(display: Display, sources: SourceStates | None) -> Tool:
         return ToolResult(text="\n".join(lines), value=discovered(query, found, shown))
 
     return search_tools
-
-
-def _execute_tool(toolbox: Toolbox, own: set[str]) -> Tool:
-    async def execute(arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
-        given = dict(arguments)
-        name = given.pop("name", None)
-        if not isinstance(name, str) or not name.strip():
-            return ToolResult.failure('execute_tool needs the name of a tool, such as {"name": "...", "params": {}}.')
-        name = name.strip()
-        if name in own:
-            return ToolResult.failure(f"{name} is called by itself, not through execute_tool.")
-        # Small models leave out the wrapping, or give it another name.
-        wrapped = [key for key in _PARAMS if key in given]
-        return await toolbox.call(name, given[wrapped[0]] if wrapped else given, context)
-
-    return Tool(
-        name="execute_tool",
-        description=EXECUTE_TOOL,
-        parameters={
-            "type": "object",
-            "properties": {
-                "name": {"type": "string", "description": "Exact name of the tool"},
-                "params": {"type": "object", "description": "Its arguments"},
-            },
-            "required": ["name"],
-        },
-        call=execute,
-        phrases=("run a tool",),
-    )
-
-
-_PARAMS = ("params", "arguments", "parameters", "args")
 
 
 def _taste(tools: Sequence[Tool]) -> str:

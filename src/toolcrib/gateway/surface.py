@@ -4,12 +4,12 @@ Clients keep such a list in their prompt cache, and the newer protocol allows no
 `call_tool`, and policy and confirmation act on the inner tool.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from toolcrib.discovery.breadth import MOST_TOOLS, is_sure
 from toolcrib.discovery.browse_surface import SEARCH_TOOLS
+from toolcrib.discovery.call_by_name import call_by_name
 from toolcrib.discovery.display import SOURCE, Display
 from toolcrib.discovery.get_tool import get_tool
 from toolcrib.discovery.render import label, tool_list
@@ -26,13 +26,13 @@ CALL_TOOL = "Run a tool by name with its arguments, as search_tools or get_tool 
 HOW_TO_CALL = "Run it with call_tool."
 CALLERS = ("call_tool", "execute_tool")  # the tools of a surface that run another one
 INSTRUCTIONS = "Find the tools for a task with search_tools, then run them with call_tool."
-_ARGUMENTS = ("arguments", "params", "parameters", "args")
 
 
 def gateway_surface(toolbox: Toolbox, *, sources: SourceStates | None = None) -> tuple[Tool, ...]:
     """The three tools; `Toolbox(catalog, surface=gateway_surface)` makes them the way into a toolbox."""
     details = replace(get_tool(toolbox, then=HOW_TO_CALL), description=GET_TOOL)
-    made = (_search_tools(Display(toolbox), sources), details, _call_tool(toolbox))
+    caller = call_by_name(toolbox, "call_tool", description=CALL_TOOL, wrapping="arguments")
+    made = (_search_tools(Display(toolbox), sources), details, caller)
     return tuple(one.with_metadata(source=SOURCE) for one in made)
 
 
@@ -67,31 +67,3 @@ def _from_memory(shown: Sequence[Tool], sources: SourceStates | None) -> list[st
     away = {tool.source: states.get(tool.source, SourceState.READY) for tool in shown}
     named = [f"{label(source)} ({state})" for source, state in sorted(away.items()) if state is not SourceState.READY]
     return [f"From the last time, for the server is not ready: {', '.join(named)}."] if named else []
-
-
-def _call_tool(toolbox: Toolbox) -> Tool:
-    async def call(arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
-        given = dict(arguments)
-        name = given.pop("name", None)
-        if not isinstance(name, str) or not name.strip():
-            return ToolResult.failure('call_tool needs the name of a tool, such as {"name": "...", "arguments": {}}.')
-        # Small models leave out the wrapping, or give it another name.
-        wrapped = [key for key in _ARGUMENTS if key in given]
-        if name.strip() in {one.name for one in toolbox.surface}:
-            return ToolResult.failure(f"{name.strip()} is called by itself, not through call_tool.")
-        return await toolbox.call(name.strip(), given[wrapped[0]] if wrapped else given, context)
-
-    return Tool(
-        name="call_tool",
-        description=CALL_TOOL,
-        parameters={
-            "type": "object",
-            "properties": {
-                "name": {"type": "string", "description": "Exact name of the tool"},
-                "arguments": {"type": "object", "description": "Its arguments"},
-            },
-            "required": ["name"],
-        },
-        call=call,
-        phrases=("run a tool",),
-    )

@@ -4,7 +4,6 @@ import asyncio
 import json
 import math
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import urljoin, urlsplit
@@ -15,7 +14,7 @@ from toolcrib.sources.a2a_messages import AgentCard, Reply, reply_of
 from toolcrib.sources.agents import CATEGORY, REQUEST, no_request, request_in
 from toolcrib.sources.json_parts import items, mapping
 from toolcrib.sources.names import ToolNames
-from toolcrib.sources.shelf import Shelf
+from toolcrib.sources.reading import ReadSource
 from toolcrib.sources.source import SourceState, ToolHolder
 from toolcrib.sources.web_guard import Web, WebGuard, WebLimits
 from toolcrib.tools.cleaning import clean
@@ -31,7 +30,7 @@ _MOST_DESCRIPTION_CHARACTERS = 1_000
 _MOST_PHRASES = 5
 
 
-class A2aSource:
+class A2aSource(ReadSource):
     """The skills of one agent elsewhere, in a catalogue. `address` is its host, or the whole address of its card."""
 
     def __init__(
@@ -47,6 +46,7 @@ class A2aSource:
         settings: Settings | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
+        super().__init__(f"agent:{name}", catalog)
         self.names = ToolNames(name)
         self.state = SourceState.STARTING
         self.problem = ""
@@ -56,23 +56,6 @@ class A2aSource:
         self._web = web or WebGuard(open_origins=open_origins)
         self._limits = limits
         self._sleep = sleep
-        self._shelf = Shelf(catalog)
-        self._starting: asyncio.Task[None] | None = None
-
-    @property
-    def name(self) -> str:
-        """What its tools have as `source`."""
-        return f"agent:{self._name}"
-
-    async def start(self) -> None:
-        """Begin to read the card; comes back at once."""
-        if self._starting is None:
-            self._starting = asyncio.create_task(self.refresh(), name=self.name)
-
-    async def settled(self) -> None:
-        """Wait until the card is read, or cannot be."""
-        if self._starting is not None:
-            await asyncio.wait([self._starting])
 
     async def refresh(self) -> None:
         """Read the card again; a failure is told by `state` and `problem`, and the tools stay as they were."""
@@ -85,15 +68,6 @@ class A2aSource:
         names = self.names.give(str(skill["id"]) for skill in card.skills)
         refused = self._shelf.keep([self._tool(names[str(skill["id"])], card, skill) for skill in card.skills])
         self.state, self.problem = SourceState.READY, " ".join(refused)
-
-    async def stop(self) -> None:
-        """Take the skills out of the catalogue."""
-        starting, self._starting = self._starting, None
-        if starting is not None:
-            starting.cancel()
-            with suppress(asyncio.CancelledError):
-                await starting
-        self._shelf.clear()
 
     async def _card(self) -> AgentCard:
         try:

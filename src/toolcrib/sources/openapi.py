@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,7 +14,7 @@ from toolcrib.sources.openapi_arguments import arguments_of
 from toolcrib.sources.openapi_document import OpenApiDocument
 from toolcrib.sources.openapi_operation import RISKS, OpenApiCall
 from toolcrib.sources.openapi_request import Credential
-from toolcrib.sources.shelf import Shelf
+from toolcrib.sources.reading import ReadSource
 from toolcrib.sources.source import SourceState, ToolHolder
 from toolcrib.sources.web_guard import Web, WebGuard, WebLimits
 from toolcrib.sources.web_logging import keep_keys_out_of_logs
@@ -28,7 +27,7 @@ CALL_LIMITS = WebLimits(seconds=30, body_bytes=2_000_000)
 _MOST_DESCRIPTION_CHARACTERS = 1_000
 
 
-class OpenApiSource:
+class OpenApiSource(ReadSource):
     """The operations of one service in a catalogue.
 
     `document` is a file or an address. Everything goes out through a `WebGuard`: to call a service on this machine or
@@ -49,6 +48,7 @@ class OpenApiSource:
         settings: Settings | None = None,
     ) -> None:
         keep_keys_out_of_logs()
+        super().__init__(f"openapi:{name}", catalog)
         self.names = ToolNames(name)
         self.state = SourceState.STARTING
         self.problem = ""
@@ -59,28 +59,11 @@ class OpenApiSource:
         self._key = key or (settings or Settings.from_environment()).key_of(name)
         self._web = web or WebGuard(open_origins=open_origins)
         self._limits = limits
-        self._shelf = Shelf(catalog)
-        self._starting: asyncio.Task[None] | None = None
-
-    @property
-    def name(self) -> str:
-        """What its tools have as `source`."""
-        return f"openapi:{self._name}"
 
     @property
     def tools(self) -> tuple[Tool, ...]:
         """Its tools, as the catalogue has them."""
         return self._shelf.tools
-
-    async def start(self) -> None:
-        """Begin to read the document; comes back at once."""
-        if self._starting is None:
-            self._starting = asyncio.create_task(self.refresh(), name=self.name)
-
-    async def settled(self) -> None:
-        """Wait until the document is read, or cannot be."""
-        if self._starting is not None:
-            await asyncio.wait([self._starting])
 
     async def refresh(self) -> None:
         """Read the document again; a failure is told by `state` and `problem`, and the tools stay as they were."""
@@ -95,15 +78,6 @@ class OpenApiSource:
         locked = any(isinstance(tool.call, OpenApiCall) and tool.call.needs_key for tool in tools)
         self.state = SourceState.NEEDS_LOGIN if locked else SourceState.READY
         self.problem = f"{self._name} needs a key. {self._how_to_give_a_key}" if locked else ""
-
-    async def stop(self) -> None:
-        """Take the tools out of the catalogue."""
-        starting, self._starting = self._starting, None
-        if starting is not None:
-            starting.cancel()
-            with suppress(asyncio.CancelledError):
-                await starting
-        self._shelf.clear()
 
     async def _document(self) -> OpenApiDocument:
         if self._place.startswith(("http://", "https://")):

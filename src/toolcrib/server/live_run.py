@@ -37,16 +37,19 @@ class LiveRun:
         self.logged: list[dict[str, Any]] = []  # those that belong into the log
         self._told: list[Numbered] = []
         self._first = 0
+        self._begun = asyncio.Event()
         self._piece = 0
         self._news = asyncio.Event()
 
     def begins_at(self, position: int) -> None:
         """Say where in the log its first event will stand."""
         self._first = position
+        self._begun.set()
 
-    @property
-    def first_number(self) -> int:
-        return self._first * STRIDE
+    async def first_number(self) -> int | None:
+        """The number of its first event, once that is known; None when it ended before it began."""
+        await self._begun.wait()
+        return None if self.over and not self._told else self._first * STRIDE
 
     def tell(self, event: Event) -> None:
         """Something happened."""
@@ -63,6 +66,7 @@ class LiveRun:
     def end(self) -> None:
         """Nothing more will happen."""
         self.over = True
+        self._begun.set()
         self._wake()
 
     def _wake(self) -> None:

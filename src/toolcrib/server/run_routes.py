@@ -47,7 +47,7 @@ async def listen(
         if run is None:
             await store.events(session, after=2**53)  # is it there at all?
     else:
-        earlier = await house.runs.replay(store, session, number, before=run.first_number if run else None)
+        earlier = await house.runs.replay(store, session, number, before=await run.first_number() if run else None)
     if run is None and not earlier:
         return Response(status_code=204)
     seen = -1 if number is None else number

@@ -7,7 +7,7 @@ import { closeModel, finishStep, openModel, openStep, relaid } from "./steps.js"
 
 /** The turns after one more event, which came at `at` (ms). */
 export function withEvent(turns, event, at) {
-  if (event.type === "run_started") return [...ended(turns), newTurn(event, at)];
+  if (event.type === "run_started") return [...ended(answeredBy(event, turns)), newTurn(event, at)];
   const turn = turns.at(-1);
   if (!turn) return turns;
   const change = CHANGES[event.type];
@@ -28,16 +28,17 @@ export function withAnswer(turns, id, answer) {
   return turns.map((turn) => ({ ...turn, items: turn.items.map(changed) }));
 }
 
-/** Questions that are no longer open are shown as what became of them: the turn that answered one names it. */
+/** Questions that nobody can answer any more, though no turn did, are closed. */
 export function settled(turns, open) {
   const ids = new Set(open.map((one) => one.id));
-  const answers = new Map(turns.filter((turn) => turn.confirmation).map((turn) => [turn.confirmation, turn]));
-  const look = (item) => {
-    if (item.kind !== "approval" || item.answer || ids.has(item.id)) return item;
-    const turn = answers.get(item.id);
-    return { ...item, answer: turn ? (turn.user.startsWith("Yes") ? "approved" : "declined") : "closed" };
-  };
+  const look = (item) => (item.kind !== "approval" || item.answer || ids.has(item.id) ? item : { ...item, answer: "closed" });
   return turns.map((turn) => ({ ...turn, items: turn.items.map(look) }));
+}
+
+// A turn that began with the answer to a question says which; in every tab, however the answer was given.
+function answeredBy(event, turns) {
+  if (!event.confirmation) return turns;
+  return withAnswer(turns, event.confirmation, event.text.startsWith("Yes") ? "approved" : "declined");
 }
 
 function newTurn(event, at) {

@@ -11,6 +11,7 @@ const RECONNECT_MS = [300, 1000, 3000];
 const SITE_MS = 120;
 let listening = null; // the AbortController of the stream that is read now
 let missed = false; // another tab did something while this one was reading
+let unsettled = false; // events came, and what stands around the turns was not fetched since
 let last = null; // the number of the newest event on the page; the server tells what came after it
 
 /** Show a session; null is a new one, which the server learns of with the first message. */
@@ -118,7 +119,7 @@ async function listen(id, open, { ours = false } = {}) {
     }
   }
   if (mine.signal.aborted) return heard;
-  finish(id, heard);
+  finish(id);
   if (ours) otherTabs.tell(id);
   return heard;
 }
@@ -126,6 +127,7 @@ async function listen(id, open, { ours = false } = {}) {
 function take(event) {
   const before = state.get();
   const turns = withEvent(before.turns, event, performance.now());
+  unsettled = true;
   const change = { turns, running: turns.at(-1)?.running ?? false, loading: false };
   if (event.type === "tools_enabled") change.active = [...new Set([...before.active, ...event.names])];
   if (event.type === "tool_finished" && changesSite(event)) siteChanged(event.text);
@@ -145,13 +147,14 @@ function siteChanged(text) {
   siteTimer = setTimeout(() => showOnSite(path && `${path}?preview=1`), SITE_MS); // a draft is only visible as a preview
 }
 
-function finish(id, heard) {
+function finish(id) {
   state.set({ running: false, turns: ended(state.get().turns) });
   if (missed) {
     missed = false;
     setTimeout(() => follow(id)); // after this stream is done with
   }
-  if (heard) {
+  if (unsettled) { // also when another stream heard them, and was cut off for this one
+    unsettled = false;
     refreshAround(id);
     loadSessions();
   }

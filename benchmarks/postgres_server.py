@@ -112,5 +112,7 @@ def _reachable(programs: Path, folder: Path, as_user: Mapping[str, Any]) -> Path
     try:
         subprocess.run([programs / "bin" / "postgres", "--version"], capture_output=True, check=True, **as_user)
     except (OSError, subprocess.CalledProcessError):
-        return Path(shutil.copytree(programs, folder / "programs", symlinks=True))
+        libraries = programs.parents[1] / f"{programs.parent.name}.libs"  # the programs look for them by this way
+        shutil.copytree(libraries, folder / "wheel" / libraries.name)
+        return Path(shutil.copytree(programs, folder / "wheel" / programs.parent.name / programs.name, symlinks=True))
     return programs

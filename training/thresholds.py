@@ -12,8 +12,9 @@ from pathlib import Path
 from benchmarks.data import OPEN_SETS, load
 from benchmarks.trust import cms_tools
 from toolcrib.catalog import Catalog
-from toolcrib.search.index import ANSWER_CHATTER_ABOVE, ToolIndex
+from toolcrib.search.index import ToolIndex
 from toolcrib.search.terms import content_words
+from toolcrib.search.verdict import ANSWER_CHATTER_ABOVE
 from training.corpus import is_dev
 
 JUNK = Path("training/data/turned_away.jsonl")

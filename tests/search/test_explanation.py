@@ -6,7 +6,8 @@ from shelf import Concepts, make, office, sure_above
 
 from toolcrib.catalog import Catalog
 from toolcrib.search.explanation import Explanation
-from toolcrib.search.index import NOTHING_FITS, ToolIndex
+from toolcrib.search.index import ToolIndex
+from toolcrib.search.verdict import NOTHING_FITS
 
 FULL = Explanation(
     query="delte the blog page",

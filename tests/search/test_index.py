@@ -6,9 +6,10 @@ from shelf import Concepts, cms_tools, make, office, sure_above
 
 from toolcrib.catalog import Catalog
 from toolcrib.errors import UnknownToolError
-from toolcrib.search.index import MAX_LIMIT, NOTHING_FITS, ToolIndex
+from toolcrib.search.index import MAX_LIMIT, ToolIndex
 from toolcrib.search.result import SearchResult
 from toolcrib.search.usage import Usage
+from toolcrib.search.verdict import NOTHING_FITS
 
 
 @pytest.fixture(scope="module")

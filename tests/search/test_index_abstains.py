@@ -4,7 +4,8 @@ import pytest
 from shelf import JUNK, cms_tools, office, rows
 
 from toolcrib.catalog import Catalog
-from toolcrib.search.index import NOTHING_FITS, ToolIndex
+from toolcrib.search.index import ToolIndex
+from toolcrib.search.verdict import NOTHING_FITS
 
 AT_MOST = 0.15  # of requests that no tool serves may get one
 

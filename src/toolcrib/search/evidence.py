@@ -4,16 +4,16 @@ Everything is made comparable here. A lexical score is divided by the best one, 
 deviations above the catalogue's mean, so that neither depends on the catalogue's size or the embedder's scale.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import log1p
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.search.dense import GONE
-from toolcrib.search.lexical import LexicalIndex, LexicalMatch
+from toolcrib.search.lexical import AskedWord, LexicalMatch
 
 DEPTH = 50  # how many candidates each arm names
 NEARLY = 0.7  # of the best lexical score
@@ -103,7 +103,17 @@ class Nearness:
         return np.where(scores > GONE, (scores - self.mean) / self.spread, 0.0)
 
 
-def gather(match: LexicalMatch, lexical_index: LexicalIndex, nearness: Nearness) -> Evidence:
+class WordsOfTools(Protocol):
+    """What can be asked of a lexical arm about its tools."""
+
+    def __len__(self) -> int: ...
+
+    def matched(self, number: int, asked: Iterable[AskedWord]) -> list[AskedWord]:
+        """The words of a request that a tool's texts contain."""
+        ...
+
+
+def gather(match: LexicalMatch, lexical_index: WordsOfTools, nearness: Nearness) -> Evidence:
     """Put side by side what the lexical arm found and how near all tools are."""
     # Small lists all over, asked for several times a search: plain Python is faster here than arrays.
     best_score = match.scores[0] if match.scores else 1.0

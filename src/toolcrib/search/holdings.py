@@ -5,9 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, count, pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from toolcrib.search.dense import DenseIndex
 from toolcrib.search.embedder import Embedder, Vectors
+from toolcrib.search.evidence import Nearness
 from toolcrib.search.lexical import LexicalIndex
 from toolcrib.search.passages import passages
 from toolcrib.search.text import words
@@ -112,6 +114,13 @@ class Holdings:
                 self._read_in(self._embedder)
             if self._unmoved and self.dense is not None:
                 self._move_along(self._embedder, self.dense)
+
+    def nearness(self, vectors: Vectors, allowed: NDArray[np.bool_] | None) -> list[Nearness]:
+        """How near the tools that are allowed are to each vector; empty when there is no dense arm yet."""
+        if self.dense is None:
+            return []
+        present = self.dense.alive if allowed is None else self.dense.alive & allowed[: len(self.dense)]
+        return [Nearness.of(row, present) for row in self.dense.scores(vectors)]
 
     def move(self, number: int) -> None:
         """Let a tool's vector follow its use, as soon as the dense arm settles."""

@@ -32,6 +32,7 @@ from toolcrib.search.result import Hit, Path, SearchResult
 from toolcrib.search.strategy import STRATEGIES, Strategy, strategy_for
 from toolcrib.search.text import words
 from toolcrib.search.usage import Usage
+from toolcrib.search.verdict import confidence, verdict
 from toolcrib.tools.tool import Tool
 
 Arms: TypeAlias = Literal["both", "lexical", "dense"]
@@ -42,8 +43,6 @@ MAX_LIMIT = 100
 MAX_VIEWS = 16  # a role each, as a rule; a view is a whole index
 RETRY_SECONDS = 30.0  # how long an embedder that failed is left alone
 OFF_LOOP_FROM = 50  # tools waiting to be read in: more would hold up an event loop
-ANSWER_CHATTER_ABOVE = 0.5  # "how are you?" has no word that points at a tool: a tool has to be very near
-NOTHING_FITS = "No tool fits this request."
 RESTING = "Searched by words alone: the embedder failed a moment ago and is left alone for a while."
 
 
@@ -108,7 +107,7 @@ class ToolIndex:
             hits = self._hits(findings, ranking, limit, where)
         return SearchResult(
             hits=hits,
-            confidence=_confidence(path, findings),
+            confidence=confidence(path, findings),
             path=path,
             took_ms=(perf_counter() - began) * 1000,
             reason=reason,
@@ -249,17 +248,7 @@ class ToolIndex:
         named = [
             number for number in self._holdings.named_in(asked.query) if where is None or where(self._tool(number))
         ]
-        if named:
-            rest = [(number, share) for number, share in findings.ranking if number not in named]
-            return [*((number, 1.0) for number in named), *rest], "exact", ""
-        if not findings.ranking:
-            return [], "none", NOTHING_FITS if len(self._holdings) else "There are no tools."
-        needed = asked.strategy.answer_above
-        if needed and not findings.words.matches[0].asked:
-            needed = max(needed, ANSWER_CHATTER_ABOVE)
-        if self._abstain and findings.serves < needed:
-            return [], "none", NOTHING_FITS
-        return findings.ranking, findings.path, ""
+        return verdict(findings, asked.strategy, named, tools=len(self._holdings), abstain=self._abstain)
 
     def _hits(
         self, findings: Findings, ranking: Sequence[tuple[int, float]], limit: int, where: Where | None
@@ -361,8 +350,3 @@ class _Asked:
     changes: int  # how many the index had taken in when the words were looked up
     warnings: tuple[str, ...]
     vectors: Vectors | None = None
-
-
-def _confidence(path: Path, findings: Findings) -> float:
-    """How likely the first hit is right; a tool called by its name is, and no hit is not."""
-    return {"exact": 1.0, "none": 0.0}.get(path, findings.confidence)

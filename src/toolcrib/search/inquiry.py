@@ -6,6 +6,7 @@ why an inquiry has two halves, and its owner can let go of its lock between them
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +14,8 @@ from numpy.typing import NDArray
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.confidence import Judge, Ranking, outlook
 from toolcrib.search.embedder import Embedder, Vectors
-from toolcrib.search.evidence import DEPTH, Nearness, gather
+from toolcrib.search.evidence import DEPTH, Nearness, WordsOfTools, gather
 from toolcrib.search.fusion import Fusion
-from toolcrib.search.holdings import Holdings
 from toolcrib.search.lexical import LexicalMatch
 from toolcrib.search.result import Path
 from toolcrib.search.strategy import Strategy
@@ -50,10 +50,27 @@ class Findings:
     path: Path
 
 
+class LexicalArm(WordsOfTools, Protocol):
+    """Finds tools by words."""
+
+    def search(self, text: str, limit: int) -> LexicalMatch: ...
+
+
+class BothArms(Protocol):
+    """Both arms over the same tools, wherever they are kept: in this process, or in a database."""
+
+    @property
+    def lexical(self) -> LexicalArm: ...
+
+    def nearness(self, vectors: Vectors, allowed: NDArray[np.bool_] | None) -> list[Nearness]:
+        """How near the tools are to each vector; empty when there is no dense arm yet."""
+        ...
+
+
 class Inquiry:
     """Asks the holdings, with the fitted judges."""
 
-    def __init__(self, holdings: Holdings, embedder: Embedder | None) -> None:
+    def __init__(self, holdings: BothArms, embedder: Embedder | None) -> None:
         self._holdings = holdings
         self._fusion, self._judge = Fusion(), Judge()
         # Only the built-in embedder's vectors can be told from small talk: the line was fitted to them.
@@ -122,11 +139,7 @@ class Inquiry:
         )
 
     def _nearness(self, words: Words, vectors: Vectors) -> list[Nearness]:
-        dense = self._holdings.dense
-        if dense is None:
-            return [SILENT] * len(words.texts)
-        present = dense.alive if words.allowed is None else dense.alive & words.allowed[: len(dense)]
-        return [Nearness.of(row, present) for row in dense.scores(vectors)]
+        return self._holdings.nearness(vectors, words.allowed) or [SILENT] * len(words.texts)
 
 
 def _visible(match: LexicalMatch, allowed: NDArray[np.bool_] | None) -> LexicalMatch:

@@ -15,13 +15,14 @@ MAY_USE: dict[str, set[str]] = {
     "errors": set(),
     "settings": set(),
     "tools": set(),
+    "postgres": set(),
     "sources": {"tools"},
-    "catalog": {"tools", "sources.source"},
+    "catalog": {"tools", "sources.source", "postgres"},
     "policy": {"tools", "sources.source"},
-    "search": {"tools"},
+    "search": {"tools", "postgres"},
     "discovery": {"catalog", "policy", "search", "sources.source", "tools"},
     "memory": {"tools"},
-    "stores": {"memory", "tools"},
+    "stores": {"memory", "tools", "postgres"},
     "agent": {"discovery", "memory", "stores", "search", "policy", "catalog", "tools"},
     "apps": {"agent", "stores", "memory", "discovery", "search", "policy", "catalog", "sources", "tools"},
     # `server.options` and `server.rates` are values without a web framework: both doors let in and refuse alike.
@@ -33,10 +34,11 @@ MAY_USE: dict[str, set[str]] = {
         "sources",
         "stores",
         "tools",
+        "postgres",
         "server.options",
         "server.rates",
     },
-    "server": {"apps", "agent", "stores", "memory", "discovery", "search", "policy", "catalog", "tools"},
+    "server": {"apps", "agent", "stores", "memory", "discovery", "search", "policy", "catalog", "tools", "postgres"},
 }
 # Errors are open to all; settings to all but the values in `tools`.
 for room, doors in MAY_USE.items():

@@ -1,0 +1,167 @@
+"""A PostgreSQL database and its connections: pooled, opened when first used, replaced when they break.
+
+A `transaction` that loses its connection raises, because only its caller knows whether it may be tried again. `write`
+and `read` are for work that may: they begin it anew, on another connection, if PostgreSQL is back in half a minute.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from toolcrib.errors import StoreError
+from toolcrib.postgres.address import PostgresAddress
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
+    from psycopg_pool import AsyncConnectionPool
+
+PATIENCE_SECONDS = 30.0
+ASK_AGAIN_SECONDS = 0.1
+
+Result = TypeVar("Result")
+Work = Callable[["AsyncConnection[Any]"], Awaitable[Result]]
+
+_leftovers: list[object] = []  # pools of a parent process or of an ended loop: neither can be closed from here
+
+
+@dataclass(slots=True)
+class _Room:
+    """What belongs to one process and one event loop."""
+
+    process: int
+    loop: asyncio.AbstractEventLoop
+    opening: asyncio.Lock = field(default_factory=asyncio.Lock)
+    pool: "AsyncConnectionPool[Any] | None" = None
+
+
+class PostgresDatabase:
+    """A database. Use it in `async with`, or `close` it; a later use opens it again."""
+
+    def __init__(self, url: str, *, most_connections: int = 10) -> None:
+        self.address = PostgresAddress.read(url)
+        self._most_connections = most_connections
+        self._room: _Room | None = None
+
+    @property
+    def place(self) -> str:
+        """Where it is, without the password."""
+        return self.address.place
+
+    @asynccontextmanager
+    async def connection(self) -> "AsyncGenerator[AsyncConnection[Any]]":
+        """A connection on which each statement is kept at once."""
+        from toolcrib.postgres.wording import in_our_words
+
+        with in_our_words(self.place):
+            async with (await self._pool()).connection() as connection:
+                yield connection
+
+    @asynccontextmanager
+    async def transaction(self) -> "AsyncGenerator[AsyncConnection[Any]]":
+        """A connection in a transaction: kept at the end of the block, undone when it raises."""
+        async with self.connection() as connection, connection.transaction():
+            yield connection
+
+    @asynccontextmanager
+    async def own_connection(self) -> "AsyncGenerator[AsyncConnection[Any]]":
+        """A connection outside the pool, each statement kept at once: for those who keep it, such as listeners."""
+        from psycopg import AsyncConnection
+
+        from toolcrib.postgres.wording import in_our_words
+
+        with in_our_words(self.place):
+            async with await AsyncConnection.connect(autocommit=True, **self._parameters) as connection:
+                yield connection
+
+    async def write(self, work: Work[Result]) -> Result:
+        """Let `work` write in one transaction.
+
+        It is run anew when the connection broke. A connection may break after the database has kept the work and before
+        it could say so: the second run must find that out by itself.
+        """
+
+        async def attempt() -> Result:
+            async with (await self._pool()).connection() as connection, connection.transaction():
+                return await work(connection)
+
+        return await self._again_when_lost(attempt)
+
+    async def read(self, work: Work[Result]) -> Result:
+        """What `work` reads, all of it from one moment."""
+
+        async def attempt() -> Result:
+            async with (await self._pool()).connection() as connection, connection.transaction():
+                await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+                return await work(connection)
+
+        return await self._again_when_lost(attempt)
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+        room, self._room = self._room, None
+        if room is not None and room.pool is not None:
+            if room.loop is asyncio.get_running_loop() and room.process == os.getpid():
+                await room.pool.close()
+            else:
+                _leftovers.append(room)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"PostgresDatabase({self.place!r})"
+
+    async def _again_when_lost(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
+        from toolcrib.postgres.wording import in_our_words, was_lost
+
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        with in_our_words(self.place):
+            while True:
+                try:
+                    return await attempt()
+                except StoreError:  # said by us, or by the work: not a broken connection
+                    raise
+                except Exception as error:
+                    if not was_lost(error) or time.monotonic() >= deadline:
+                        raise
+                await asyncio.sleep(ASK_AGAIN_SECONDS)
+
+    async def _pool(self) -> "AsyncConnectionPool[Any]":
+        loop = asyncio.get_running_loop()
+        if self._room is None or self._room.loop is not loop or self._room.process != os.getpid():
+            _leftovers.extend([self._room] if self._room is not None and self._room.pool is not None else [])
+            self._room = _Room(os.getpid(), loop)
+        room = self._room
+        if room.pool is None:
+            async with room.opening:
+                if room.pool is None:
+                    room.pool = await self._open()
+        return room.pool
+
+    async def _open(self) -> "AsyncConnectionPool[Any]":
+        from psycopg_pool import AsyncConnectionPool
+
+        # A pool tells only that nothing came in time; a first connection of our own tells why.
+        async with self.own_connection():
+            pass
+        pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
+            kwargs={**self._parameters, "autocommit": True},
+            min_size=1,
+            max_size=self._most_connections,
+            timeout=PATIENCE_SECONDS,
+            check=AsyncConnectionPool.check_connection,  # one that broke while nobody used it is not handed out
+            open=False,
+        )
+        await pool.open()
+        return pool
+
+    @property
+    def _parameters(self) -> dict[str, Any]:
+        return dict(self.address.parameters)

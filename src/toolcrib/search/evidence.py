@@ -80,11 +80,7 @@ class Nearness:
         count = min(DEPTH, len(present))
         best = np.argpartition(scores, -count)[-count:]
         ordered = best[np.lexsort((best, -scores[best]))]
-        # A few tools say little about how near tools are in general: what is usual counts as some more of them.
-        count = len(present) + USUAL_TOOLS
-        mean = (float(present.sum()) + USUAL_TOOLS * USUAL_MEAN) / count
-        squares = float(present @ present) + USUAL_TOOLS * (USUAL_MEAN**2 + USUAL_SPREAD**2)
-        spread = max(squares / count - mean * mean, MIN_SPREAD**2) ** 0.5
+        mean, spread = mean_and_spread(float(present.sum()), float(present @ present), len(present))
         return cls(scores=scores, nearest=tuple(ordered.tolist()), mean=mean, spread=spread)
 
     @property
@@ -101,6 +97,15 @@ class Nearness:
             return np.zeros(len(numbers))
         scores = self.scores[numbers].astype(np.float64)
         return np.where(scores > GONE, (scores - self.mean) / self.spread, 0.0)
+
+
+def mean_and_spread(total: float, squares: float, tools: int) -> tuple[float, float]:
+    """How near tools are to a request in general, from the sum of their scores and of the squares of these."""
+    # A few tools say little about that: what is usual counts as some more of them.
+    count = tools + USUAL_TOOLS
+    mean = (total + USUAL_TOOLS * USUAL_MEAN) / count
+    squares += USUAL_TOOLS * (USUAL_MEAN**2 + USUAL_SPREAD**2)
+    return mean, max(squares / count - mean * mean, MIN_SPREAD**2) ** 0.5
 
 
 class WordsOfTools(Protocol):

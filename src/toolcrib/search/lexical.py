@@ -4,7 +4,7 @@ A part's weight is how often its words are counted, as in BM25F. Scoring each pa
 the scores was worse on every set: a word in two parts counted twice, and the shortest part decided.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import log
@@ -34,6 +34,7 @@ GUESS = 0.6  # a word that was only guessed (another ending, a typo) counts that
 HEAP_BYTES = 16_000_000
 TIDY_SECONDS = 0.002
 READ = 4_096  # words of requests that are kept at hand
+MAX_WORDS = 64  # of a request
 RECENT = 2_048  # tools whose terms are kept at hand
 
 
@@ -95,7 +96,7 @@ class LexicalIndex:
         """Hold more tools; seen by searches after `commit`."""
         self._read.clear()
         for number, tool in tools:
-            parts = [[*words(text), *brands(text)] for text in part_texts(tool).values()]
+            parts = part_words(tool)
             # Interned: a catalogue says the same few thousand words over and over.
             terms = {intern(word): word_terms(word) for part in parts for word in part}
             self._words[number] = tuple(terms)
@@ -144,11 +145,7 @@ class LexicalIndex:
 
     def read(self, text: str) -> tuple[AskedWord, ...]:
         """How the request is understood: its telling words, unknown ones replaced by what they may stand for."""
-        spoken = content_words(text)
-        for name, opened in brands(text).items():
-            if any(term in self._frequency for term in word_terms(name)):  # tools know `GitHub` by its one word, too
-                spoken = [*(word for word in spoken if word not in opened), name]
-        return tuple(self._remembered(word) for word in dict.fromkeys(spoken[:64]))
+        return tuple(self._remembered(word) for word in spoken_words(text, self._frequency))
 
     def matched(self, number: int, asked: Iterable[AskedWord]) -> list[AskedWord]:
         """The words of a request that a tool's texts contain."""
@@ -168,32 +165,51 @@ class LexicalIndex:
         if asked is None:
             if len(self._read) >= READ:
                 self._read.clear()
-            read = self._asked(word)
+            read = asked_word(word, self._frequency, self._vocabulary, tools=len(self._words))
             asked = self._read[word] = replace(read, queries=tuple(self._queries(read)))
         return asked
 
-    def _asked(self, word: str) -> AskedWord:
-        own = tuple(term for term in word_terms(word) if term in self._frequency)
-        if own:
-            return AskedWord(word=word, terms=own, rarity=self._rarity(own), known=True)
-        # A run of which no single character is known resembles nothing.
-        guesses = [] if is_run(word) else self._vocabulary.guesses(word)
-        guessed = tuple(
-            dict.fromkeys(term for guess in guesses for term in word_terms(guess)[:1] if term in self._frequency)
-        )
-        return AskedWord(
-            word=word, terms=guessed, rarity=self._rarity(guessed), known=bool(guessed), guessed=bool(guessed)
-        )
-
-    def _rarity(self, found: Sequence[str]) -> float:
-        frequency = max((self._frequency[term] for term in found), default=0)
-        return log(1 + (len(self._words) - frequency + 0.5) / (frequency + 0.5))
-
     def _queries(self, asked: AskedWord) -> Iterable[tuple[Occur, Query]]:
-        strength = GUESS / len(asked.terms) ** 0.5 if asked.guessed else 1.0
+        strength = guess_strength(asked)
         for term in asked.terms:
             query = Query.term_query(self._schema, "text", term, "freq")
             yield Occur.Should, Query.boost_query(query, strength) if asked.guessed else query
+
+
+def spoken_words(text: str, frequency: Mapping[str, int]) -> list[str]:
+    """The telling words of a request, each once; `frequency` knows the terms of the tools."""
+    spoken = content_words(text)
+    for name, opened in brands(text).items():
+        if any(term in frequency for term in word_terms(name)):  # tools know `GitHub` by its one word, too
+            spoken = [*(word for word in spoken if word not in opened), name]
+    return list(dict.fromkeys(spoken[:MAX_WORDS]))
+
+
+def asked_word(word: str, frequency: Mapping[str, int], vocabulary: Vocabulary, *, tools: int) -> AskedWord:
+    """How a word of a request is understood where terms stand in so many of the tools, by `frequency`."""
+    own = tuple(term for term in word_terms(word) if term in frequency)
+    if own:
+        return AskedWord(word=word, terms=own, rarity=_rarity(own, frequency, tools), known=True)
+    # A run of which no single character is known resembles nothing.
+    guesses = [] if is_run(word) else vocabulary.guesses(word)
+    found = tuple(dict.fromkeys(term for guess in guesses for term in word_terms(guess)[:1] if term in frequency))
+    rarity = _rarity(found, frequency, tools)
+    return AskedWord(word=word, terms=found, rarity=rarity, known=bool(found), guessed=bool(found))
+
+
+def _rarity(found: Sequence[str], frequency: Mapping[str, int], tools: int) -> float:
+    most = max((frequency[term] for term in found), default=0)
+    return log(1 + (tools - most + 0.5) / (most + 0.5))
+
+
+def guess_strength(asked: AskedWord) -> float:
+    """What each term of a word counts: several guesses share what one is worth."""
+    return GUESS / len(asked.terms) ** 0.5 if asked.guessed else 1.0
+
+
+def part_words(tool: Tool) -> list[list[str]]:
+    """The words of each part of a tool, in the order of `WEIGHTS`."""
+    return [[*words(text), *brands(text)] for text in part_texts(tool).values()]
 
 
 def part_texts(tool: Tool) -> dict[str, str]:

@@ -41,6 +41,11 @@ class Vocabulary:
             for word in fresh:
                 insort(self._ordered, word)
 
+    def count(self, word: str, tools: int) -> None:
+        """Know a word that stands in so many tools, as somebody else counted."""
+        self.add_all([[word]])
+        self._counts[word] = tools
+
     def remove(self, tool_words: Iterable[str]) -> None:
         """Forget one tool's words."""
         for word in tool_words:

@@ -1,62 +1,144 @@
-"""Servers that people use, behind one gateway. They are no dependency of ours: those not installed are passed over."""
+"""Eight servers that people use, of PyPI and npm and of both protocols, behind one gateway."""
 
 import asyncio
-import shutil
 import subprocess
-import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Generator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from gateway_scene import call, in_memory, made_gateway, text
+from mcp_types import ImageContent
+from real_programs import NotHere, node_environment, node_programs, python_programs
 
 from toolcrib.sources.mcp_limits import McpLimits
 
-HERE = Path(sys.executable).parent
-OLD = ("mcp-server-sqlite",)  # its last release ends at once where mcp 2 is installed beside it
+pytestmark = pytest.mark.anyio
+PAGE = "The crib opens at seven."
+LONG = 180  # seconds: eight programs start at once on a machine that has other things to do
 
 
-def program(name: str) -> str | None:
-    """Where a server's program is: beside our Python, or on the path."""
-    return shutil.which(name, path=str(HERE)) or shutil.which(name)
+class Programs:
+    """What could be installed, and why something could not."""
+
+    def __init__(self) -> None:
+        self.folders: dict[str, Path] = {}
+        self.missing: list[str] = []
+        for name, install in (
+            ("servers", lambda: python_programs("servers")),
+            ("older", lambda: python_programs("older")),
+            ("node", node_programs),
+        ):
+            try:
+                self.folders[name] = install()
+            except NotHere as error:
+                self.missing.append(str(error))
 
 
-def installed(folder: Path) -> Mapping[str, tuple[dict[str, Any], str, dict[str, Any]]]:
-    """Each server that is here: its entry, a tool that does no harm, and arguments for it."""
-    known: dict[str, tuple[list[str], str, dict[str, Any]]] = {
-        "mcp-server-time": ([], "get_current_time", {"timezone": "UTC"}),
-        "mcp-server-git": (["--repository", str(folder)], "git_status", {"repo_path": str(folder)}),
-        "mcp-server-sqlite": (["--db-path", str(folder / "data.db")], "list_tables", {}),
-        "mcp-server-fetch": ([], "", {}),  # only listed: it would go out to the web
-        "mcp-server-filesystem": ([str(folder)], "list_directory", {"path": str(folder)}),
-        "mcp-server-memory": ([], "read_graph", {}),
-        "mcp-server-everything": ([], "echo", {"message": "hello"}),
-        "mcp-server-sequential-thinking": ([], "", {}),
+@pytest.fixture(scope="module")
+def programs() -> Programs:
+    return Programs()
+
+
+@pytest.fixture
+def page() -> Generator[str]:
+    """The address of a page in the web."""
+
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            found = self.path == "/page"
+            self.send_response(200 if found else 404)
+            self.send_header("Content-Type", "text/plain")
+            self.end_headers()
+            self.wfile.write(PAGE.encode() if found else b"")
+
+        def log_message(self, format: str, *args: Any) -> None:
+            return
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/page"
+        server.shutdown()
+
+
+def entries(programs: Programs, folder: Path) -> dict[str, dict[str, Any]]:
+    """Each server as a configuration names it."""
+    known: dict[str, tuple[str, list[str]]] = {
+        "time": ("servers", []),
+        "git": ("servers", ["--repository", str(folder)]),
+        "fetch": ("servers", ["--allow-private-ips"]),
+        "sqlite": ("older", ["--db-path", str(folder / "data.db")]),
+        "filesystem": ("node", [str(folder)]),
+        "memory": ("node", []),
+        "everything": ("node", []),
+        "sequential-thinking": ("node", []),
     }
     return {
-        name: ({"command": path, "args": arguments}, tool, asked)
-        for name, (arguments, tool, asked) in known.items()
-        if (path := program(name))
+        name: {
+            "command": str(programs.folders[place] / f"mcp-server-{name}"),
+            "args": arguments,
+            "env": {"MEMORY_FILE_PATH": str(folder / "memory.jsonl"), "PATH": node_environment()["PATH"]},
+        }
+        for name, (place, arguments) in known.items()
+        if place in programs.folders
     }
 
 
-@pytest.mark.anyio
-async def test_real_servers_work_behind_one_gateway(tmp_path: Path) -> None:
-    servers = installed(tmp_path)
-    if not servers:
-        pytest.skip(
-            "no real MCP server is installed; try: pip install mcp-server-time mcp-server-git mcp-server-sqlite"
-        )
+async def test_eight_real_servers_work_behind_one_gateway(programs: Programs, tmp_path: Path, page: str) -> None:
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)  # noqa: ASYNC221  # some milliseconds
-    gateway = made_gateway(
-        {name: entry for name, (entry, _, _) in servers.items()}, limits=McpLimits(connect_seconds=60, list_seconds=60)
-    )
-    async with asyncio.timeout(120), in_memory(gateway) as client:
+    (tmp_path / "note.txt").write_text("Remember the milk.")
+    servers = entries(programs, tmp_path)
+    gateway = made_gateway(servers, limits=McpLimits(connect_seconds=120, list_seconds=120, call_seconds=60))
+    entity = {"name": "crib", "entityType": "room", "observations": ["It holds tools."]}
+    thought = {"thought": "One.", "nextThoughtNeeded": False, "thoughtNumber": 1, "totalThoughts": 1}
+    calls: list[tuple[str, dict[str, Any], str]] = [
+        ("time__get_current_time", {"timezone": "UTC"}, '"timezone": "UTC"'),
+        ("git__git_status", {"repo_path": str(tmp_path)}, "note.txt"),
+        ("fetch__fetch", {"url": page, "raw": True}, PAGE),
+        ("sqlite__create_table", {"query": "CREATE TABLE tools (name TEXT)"}, "success"),
+        ("sqlite__list_tables", {}, "tools"),
+        ("filesystem__read_text_file", {"path": str(tmp_path / "note.txt")}, "Remember the milk."),
+        ("memory__create_entities", {"entities": [entity]}, "It holds tools."),
+        ("memory__read_graph", {}, "It holds tools."),
+        ("everything__echo", {"message": "hello"}, "Echo: hello"),
+        ("sequential-thinking__sequentialthinking", thought, '"thoughtNumber": 1'),
+    ]
+    async with asyncio.timeout(LONG), in_memory(gateway) as client:
         await gateway.sources.settled()
-        problems = {source.name.removeprefix("mcp:"): source.problem for source in gateway.sources.sources}
-        assert {name: why for name, why in problems.items() if why and name not in OLD} == {}
-        for name, (_, tool, arguments) in servers.items():
-            if tool and not problems[name]:
-                told = await call(client, f"{name}__{tool}", arguments)
+        assert {source.name: source.problem for source in gateway.sources.sources if source.problem} == {}
+        for name, arguments, expected in calls:
+            if name.partition("__")[0] in servers:
+                told = await call(client, name, arguments)
                 assert not told.is_error, text(told)
+                assert expected in text(told)
+        if "everything" in servers:
+            picture = await call(client, "everything__get-tiny-image")
+            assert any(isinstance(block, ImageContent) for block in picture.content)
+            weather = await call(client, "everything__get-structured-content", {"location": "New York"})
+            assert weather.structured_content is not None
+            assert set(weather.structured_content) == {"temperature", "conditions", "humidity"}
+        wanted = {
+            "what time is it in Tokyo": "time__",
+            "read a file": "filesystem__read",
+            "run a SQL query": "sqlite__",
+            "download a web page": "fetch__fetch",
+            "show the commit history": "git__git_log",
+        }
+        for query, name in wanted.items():
+            if name.partition("__")[0] in servers:
+                found = await client.call_tool("search_tools", {"query": query})
+                assert name in text(found), text(found)
+    if programs.missing:
+        pytest.skip(f"{len(servers)} of 8 servers work; the others are not here: {'; '.join(programs.missing)}")
+
+
+async def test_a_tool_that_deletes_asks_first_whatever_server_has_it(programs: Programs, tmp_path: Path) -> None:
+    servers = entries(programs, tmp_path)
+    if "memory" not in servers:
+        pytest.skip("; ".join(programs.missing))
+    gateway = made_gateway({"memory": servers["memory"]}, limits=McpLimits(connect_seconds=120, list_seconds=120))
+    async with asyncio.timeout(LONG), in_memory(gateway) as client:
+        asked = await call(client, "memory__delete_entities", {"entityNames": ["crib"]})
+        assert text(asked).startswith("requires_confirmation: memory__delete_entities was not called.")

@@ -39,6 +39,7 @@ def gateway(
     http: int | None = None,
     host: str = HOST,
     surface: Literal["search", "browse"] = "search",
+    activate: bool = False,
     policy: Path | None = None,
     lock: LockFile = None,
     token: Names = (),
@@ -60,6 +61,8 @@ def gateway(
         http: Serve over HTTP on this port, at /mcp; 0 picks a free one. Its address is on stdout.
         host: The address to listen on.
         surface: `search` has three tools; `browse` has five, to walk the catalogue by category.
+        activate: Put tools that were found into the client's own list, for clients of the older protocol (2025-11-25),
+            session by session. Without it, and in the newer protocol, the list never changes.
         policy: A YAML file that says which tools are allowed, asked about, hidden or denied.
         lock: A file of approved definitions. It is made at the first start, from what the servers list then; a tool
             that is new or changed later is held back until `toolcrib gateway approve`.
@@ -71,7 +74,16 @@ def gateway(
         dry_run: Start every server once, tell what would be served and what is held back, and end.
     """
     settings = Settings.from_environment()
-    made = _made(config or (Path(DEFAULT),), surface, policy, lock, timeout, settings, remember=not dry_run)
+    made = _made(
+        config or (Path(DEFAULT),),
+        surface,
+        policy,
+        lock,
+        timeout,
+        settings,
+        remember=not dry_run,
+        activate=activate,
+    )
     if dry_run:
         return asyncio.run(_dry_run(made, json=json))
     if lock is None:
@@ -100,6 +112,7 @@ def _made(
     settings: Settings,
     *,
     remember: bool,
+    activate: bool,
 ) -> "Gateway":
     try:
         from toolcrib.gateway.gate import Gate
@@ -122,7 +135,14 @@ def _made(
     if lock is not None:
         gate.lock = Lock.open(lock, [source.name for source in sources.sources], keep=remember)
     folder = settings.cache / "gateway"
-    return Gateway(sources, gate, policy=rules, surface=surface, remembered=Remembered(folder) if remember else None)
+    return Gateway(
+        sources,
+        gate,
+        policy=rules,
+        surface=surface,
+        activate=activate,
+        remembered=Remembered(folder) if remember else None,
+    )
 
 
 async def _over_stdio(made: "Gateway") -> None:

@@ -23,6 +23,7 @@ def install(
     lock: LockFile = None,
     policy: Path | None = None,
     surface: Literal["search", "browse"] = "search",
+    activate: bool = False,
     file: LockFile = None,
     write: bool = False,
 ) -> int:
@@ -39,6 +40,7 @@ def install(
         lock: The file of approved definitions; one in your data folder if none is given.
         policy: As in `toolcrib gateway`.
         surface: As in `toolcrib gateway`.
+        activate: As in `toolcrib gateway`.
         file: The client's file, if it is not where the client usually has it.
         write: Write it.
     """
@@ -50,6 +52,7 @@ def install(
     options = ["--lock", str(place.expanduser().absolute())]
     options += ["--policy", str(policy.expanduser().absolute())] if policy else []
     options += ["--surface", surface] if surface != "search" else []
+    options += ["--activate"] if activate else []
     entry = clients.entry(known, [*paths, *options])
     target = (file or known.file(Path.home(), Path.cwd())).expanduser()
     if not write:

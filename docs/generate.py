@@ -1,12 +1,20 @@
 """Keeps the pages in step with the code: writes what is generated, and puts the snippet files into their pages.
 
-A page names a snippet in a comment above its code block: `<!-- docs_src/tools/protocol.py -->`.
-Run it with `make docs`; `tests/test_docs.py` fails when a page is out of step.
+A page names a snippet in a comment above its code block: `<!-- docs_src/tools/protocol.py -->`. Command lines are run
+(`consoles.py`), and what they print is written below them. Run it with `make docs`; `tests/test_docs.py` fails when a
+page is out of step.
 """
 
 import inspect
 import re
+import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))  # the other files of this folder
+
+import consoles
+import llms_txt
+import python_api
 
 from toolcrib import errors, settings
 from toolcrib.apps.schema import reference_page
@@ -14,6 +22,9 @@ from toolcrib.cli.main import app
 from toolcrib.server.reference import http_page, metrics_page
 
 ROOT = Path(__file__).parents[1]
+ERRORS = (
+    "Every error that Toolcrib raises on purpose is a `ToolcribError` with a message and, where there is one, a `hint`."
+)
 SNIPPET = re.compile(r"<!-- (?P<file>[\w/.-]+) -->\n```(?P<language>\w+)\n.*?^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -21,7 +32,9 @@ def pages() -> dict[Path, str]:
     """Every page as it should be."""
     written = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     texts = {path: with_snippets(path.read_text(encoding="utf-8")) for path in written}
-    return texts | {ROOT / "docs" / "reference" / name: text for name, text in reference().items()}
+    made = {ROOT / "docs" / "reference" / name: text for name, text in reference().items()}
+    every = texts | made
+    return every | {ROOT / "docs" / "llms.txt": llms_txt.index(every)}
 
 
 def with_snippets(page: str) -> str:
@@ -35,20 +48,24 @@ def with_snippets(page: str) -> str:
 
 
 def reference() -> dict[str, str]:
-    """The pages that are all code: commands, errors, settings, the file of an app, the server."""
+    """The pages that are all code: the API, commands, errors, settings, the file of an app, the server."""
     said = "<!-- Made by docs/generate.py from the code. -->\n\n"
     tree = inspect.getdoc(errors) or ""
     commands = app.generate_docs(heading_level=1)
     return {
         "cli.md": said + "\n".join(line.rstrip() for line in commands.splitlines()) + "\n",
-        "errors.md": f"{said}# Errors\n\n```text\n{tree}\n```\n",
+        "errors.md": f"{said}# Errors\n\n{ERRORS}\n\n```text\n{tree}\n```\n",
         "yaml.md": said + reference_page(),
         "http.md": said + http_page(),
         "metrics.md": said + metrics_page(),
+        "api.md": said + python_api.page(),
         "settings.md": f"{said}# Settings\n\n{inspect.getdoc(settings)}\n",
     }
 
 
 if __name__ == "__main__":
+    for console in sorted((ROOT / "docs_src").rglob("*.console")):
+        if (now := consoles.as_run(console)) and not consoles.is_same(console.read_text("utf-8"), now):
+            console.write_text(now, encoding="utf-8")
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")

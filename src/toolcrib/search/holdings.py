@@ -69,9 +69,7 @@ class Holdings:
         if alike := self._spelled.get(whole):
             exact = self._numbers.get(query.strip())
             return sorted(alike, key=lambda number: number != exact)
-        # Within a sentence only names that no ordinary word looks like: `weather` is a word, `get_weather` a name.
-        tokens = (token.rstrip("-") for token in _NAMES.findall(query) if not (token.isalpha() and token.islower()))
-        named = dict.fromkeys(self._numbers[token] for token in tokens if token in self._numbers)
+        named = dict.fromkeys(self._numbers[token] for token in names_in(query) if token in self._numbers)
         return [number for number in named if len(words(self._tools[number].name)) > 1]
 
     def apply(self, removed: Sequence[str], added: Sequence[Tool]) -> None:
@@ -147,6 +145,11 @@ class Holdings:
         for number, own, requests in zip(numbers, owns, asked, strict=True):
             dense.move(number, pulled(own, requests) if len(requests) else own)
         self._unmoved.clear()
+
+
+def names_in(query: str) -> list[str]:
+    """What could be names within a sentence: `get_weather`, but not `weather`, which no one can tell from a word."""
+    return [token.rstrip("-") for token in _NAMES.findall(query) if not (token.isalpha() and token.islower())]
 
 
 def _embedded(embed: Callable[[Sequence[str]], Vectors], blocks: Sequence[Sequence[str]]) -> list[Vectors]:

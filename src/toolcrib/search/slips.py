@@ -30,7 +30,7 @@ class Slips:
             self._known.add(word)
             self._words.append(word)
             if self._sorted:
-                for form in _forms(word):
+                for form in shortened_forms(word):
                     self._recent.setdefault(form, []).append(word)
 
     def near(self, word: str) -> list[str]:
@@ -39,7 +39,7 @@ class Slips:
             return []
         if not self._sorted or len(self._words) - self._sorted > RECENT:
             self._sort()
-        forms = _forms(word)
+        forms = shortened_forms(word)
         wanted = np.array(forms, dtype=np.uint32)
         first: list[int] = np.searchsorted(self._sums, wanted, side="left").tolist()
         last: list[int] = np.searchsorted(self._sums, wanted, side="right").tolist()
@@ -53,7 +53,7 @@ class Slips:
         return [known for known in sorted(found) if one_slip_apart(word, known)]
 
     def _sort(self) -> None:
-        forms = [_forms(word) for word in self._words]
+        forms = [shortened_forms(word) for word in self._words]
         sums = np.array([form for own in forms for form in own], dtype=np.uint32)
         owners = np.repeat(np.arange(len(forms)), [len(own) for own in forms])
         order = np.argsort(sums, kind="stable")
@@ -75,7 +75,8 @@ def one_slip_apart(one: str, other: str) -> bool:
     return longer[at + 1 :] == shorter[at:]
 
 
-def _forms(word: str) -> list[int]:
+def shortened_forms(word: str) -> list[int]:
+    """The sums of a word and of all its forms that lack one letter."""
     letters = word.encode() if word.isascii() else None
     if letters is not None:
         return [crc32(letters), *(crc32(letters[:at] + letters[at + 1 :]) for at in range(len(letters)))]

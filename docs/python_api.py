@@ -40,8 +40,7 @@ def _entry(name: str) -> str:
     shown = _class(node, source) if isinstance(node, ast.ClassDef) else _def(node)
     said = (ast.get_docstring(node) or "").split("\n\n")[0]
     members = "\n".join(_members(node)) if isinstance(node, ast.ClassDef) else ""
-    table = f"\n| | |\n|---|---|\n{members}\n" if members else ""
-    return f"\n## {name}\n\n{said}\n\n```py\n# {home}\n{shown}\n```\n{table}"
+    return f"\n## {name}\n\n{said}\n\n```py\n# {home}\n{shown}\n```\n" + (f"\n{members}\n" if members else "")
 
 
 def _class(node: ast.ClassDef, source: str) -> str:
@@ -76,13 +75,13 @@ def _members(node: ast.ClassDef) -> Iterator[str]:
     for one in _functions(node):
         if _is_private(one.name) or any(ast.unparse(mark) == "overload" for mark in one.decorator_list):
             continue
-        said = (ast.get_docstring(one) or "").split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
+        said = (ast.get_docstring(one) or "").split("\n\n")[0].replace("\n", " ")
+        tail = f": {said}" if said else ""
         if any(ast.unparse(mark) in {"property", "cached_property"} for mark in one.decorator_list):
-            yield f"| `{one.name}` | {said} |"
+            yield f"- `{one.name}`{tail}"
         else:
             waits = "await " if isinstance(one, ast.AsyncFunctionDef) and not _yields(one) else ""
-            arguments = ", ".join(_arguments(one)).replace("|", "\\|")
-            yield f"| `{waits}{one.name}({arguments})` | {said} |"
+            yield f"- `{waits}{one.name}({', '.join(_arguments(one))})`{tail}"
 
 
 def _functions(node: ast.ClassDef) -> list[Function]:

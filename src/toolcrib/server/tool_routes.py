@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
+from toolcrib.catalog import Catalog
+from toolcrib.discovery.cost_table import cost_table
 from toolcrib.discovery.tokens import definition_tokens
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.errors import UnknownToolError
@@ -15,7 +17,6 @@ from toolcrib.search.discoverability import discoverability
 from toolcrib.server.house import House, HouseHere, is_harmless
 from toolcrib.server.refusals import refused
 from toolcrib.server.shapes import Category, FindingShape, Refusal, Responses, ToolLine, ToolShape, Trial, Tried
-from toolcrib.server.token_table import token_table
 from toolcrib.tools.tool import Tool
 
 routes = APIRouter(prefix="/api", tags=["tools"])
@@ -77,7 +78,13 @@ async def check(house: HouseHere) -> list[FindingShape]:
 @routes.get("/tokens")
 async def tokens(house: HouseHere) -> dict[str, Any]:
     """What the tools cost in each mode (`toolcrib tokens --json`)."""
-    return await house.once("tokens", lambda: token_table(house.served.crib.catalog, house.toolbox().tools))
+    return await house.once("tokens", lambda: _costs(house))
+
+
+async def _costs(house: House) -> dict[str, Any]:
+    catalog, tools = house.served.crib.catalog, house.toolbox().tools
+    seen = catalog if len(tools) == len(catalog) else Catalog(tools)  # of what is hidden, not even the cost is told
+    return (await cost_table(seen)).to_json()
 
 
 def _findings(house: House) -> list[FindingShape]:

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Header, Query, Response
 
 from toolcrib.agent.runner import confirm, stream
 from toolcrib.server import sse
+from toolcrib.server.following import told_elsewhere, told_here
 from toolcrib.server.house import HouseHere, SessionId, StoreHere
 from toolcrib.server.refusals import refused
 from toolcrib.server.shapes import Answer, NewMessage, Refusal, Responses, Stopped
@@ -23,7 +24,7 @@ async def say(session: SessionId, message: NewMessage, house: HouseHere, store: 
     """Say something to the agent, and listen to what happens. The run goes on when you stop listening."""
     crib = house.served.crib
     run = await house.runs.start(store, session, lambda opened: stream(opened, message.text, crib=crib))
-    return sse.event_stream(run, ping_seconds=house.options.ping_seconds)
+    return sse.event_stream(run.follow(ping_seconds=house.options.ping_seconds))
 
 
 @routes.get(
@@ -41,17 +42,12 @@ async def listen(
     """Listen to the run under way, from its beginning, or from after the event whose id is given (`Last-Event-ID`)."""
     given = last_event_id or after
     number = _number(given) if given else None
+    ping_seconds = house.options.ping_seconds
     run = house.runs.find(store, session)
-    if number is None:
-        earlier = []
-        if run is None:
-            await store.events(session, after=2**53)  # is it there at all?
-    else:
-        earlier = await house.runs.replay(store, session, number, before=await run.first_number() if run else None)
-    if run is None and not earlier:
-        return Response(status_code=204)
-    seen = -1 if number is None else number
-    return sse.event_stream(run, earlier, after=seen, ping_seconds=house.options.ping_seconds)
+    if run is not None:
+        return sse.event_stream(told_here(run, store, session, number, ping_seconds=ping_seconds))
+    told = await told_elsewhere(store, session, number, ping_seconds=ping_seconds)
+    return Response(status_code=204) if told is None else sse.event_stream(told)
 
 
 @routes.post("/confirmations/{confirmation}", response_class=Response, responses={**sse.OPENAPI, **REFUSALS})
@@ -64,7 +60,7 @@ async def answer_confirmation(
         store, session, lambda opened: confirm(opened, confirmation, answer.approved, crib=crib)
     )
     house.metrics.confirmed(answer.approved)
-    return sse.event_stream(run, ping_seconds=house.options.ping_seconds)
+    return sse.event_stream(run.follow(ping_seconds=house.options.ping_seconds))
 
 
 @routes.post("/stop", responses={404: REFUSALS[404]})

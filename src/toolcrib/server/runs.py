@@ -9,7 +9,7 @@ from typing import Protocol
 
 from toolcrib.agent.events import Event, Failed
 from toolcrib.errors import ServerBusyError, SessionBusyError, ToolcribError
-from toolcrib.server.live_run import STRIDE, LiveRun, Numbered, position_of
+from toolcrib.server.live_run import LiveRun
 from toolcrib.server.logs import logged_session
 from toolcrib.stores.session import Session
 from toolcrib.stores.store import Store
@@ -99,12 +99,6 @@ class Runs:
         """End every run now; what each has done is kept."""
         self.closing = True
         await asyncio.gather(*(self._end(run, task, PARKED) for run, task in list(self._live.values())))
-
-    async def replay(self, store: Store, session: str, after: int, before: int | None = None) -> list[Numbered]:
-        """What the log has behind a number, and before another."""
-        logged = await store.events(session, after=position_of(after) if after >= 0 else -1)
-        found = [Numbered(line.position * STRIDE, line.event) for line in logged]
-        return [one for one in found if before is None or one.number < before]
 
     async def _end(self, run: LiveRun, task: "asyncio.Task[None]", farewell: Failed) -> None:
         if run not in self._farewell:

@@ -49,7 +49,8 @@ async def list_sessions(house: HouseHere, store: StoreHere) -> list[SessionLine]
 @routes.get("/{session}", responses=MISSING)
 async def get_session(session: SessionId, house: HouseHere, store: StoreHere) -> SessionShape:
     """All of a session: what was said, what the agent remembers, and what waits for the user."""
-    running = house.runs.find(store, session) is not None  # before: a run that ends meanwhile is then in the record
+    # Before it is read: a run that ends meanwhile is then in the record. It may be on another replica.
+    running = house.runs.find(store, session) is not None or await store.is_open(session)
     return _session(house, await store.read(session), running)
 
 

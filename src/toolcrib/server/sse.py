@@ -1,11 +1,12 @@
 """Events on the wire: server-sent events, one for each thing that happens."""
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 
-from toolcrib.server.live_run import LiveRun, Numbered
+from toolcrib.server.live_run import Numbered
 from toolcrib.server.shapes import Responses
 
 _HEADERS = {"X-Accel-Buffering": "no"}  # proxies would wait for more
@@ -24,21 +25,14 @@ OPENAPI: Responses = {
 }
 
 
-def event_stream(
-    run: LiveRun | None, earlier: Sequence[Numbered] = (), *, after: int = -1, ping_seconds: float
-) -> EventSourceResponse:
-    """Earlier events, then those of a run as they happen. When the client goes, only the listening ends."""
-    return EventSourceResponse(_lines(run, earlier, after, ping_seconds), headers=_HEADERS)
+def event_stream(told: AsyncGenerator[Numbered | None]) -> EventSourceResponse:
+    """What is told, as it is. When the client goes, only the listening ends."""
+    return EventSourceResponse(_lines(told), headers=_HEADERS)
 
 
-async def _lines(
-    run: LiveRun | None, earlier: Sequence[Numbered], after: int, ping_seconds: float
-) -> AsyncIterator[bytes]:
-    for one in earlier:
-        yield line(one)
-    if run is not None:
-        following: AsyncGenerator[Numbered | None] = run.follow(after, ping_seconds=ping_seconds)
-        async for one in following:
+async def _lines(told: AsyncGenerator[Numbered | None]) -> AsyncIterator[bytes]:
+    async with aclosing(told):
+        async for one in told:
             yield KEEPALIVE_COMMENT if one is None else line(one)
 
 

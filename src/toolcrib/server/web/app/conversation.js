@@ -38,7 +38,7 @@ export function settled(turns, open) {
 // A turn that began with the answer to a question says which; in every tab, however the answer was given.
 function answeredBy(event, turns) {
   if (!event.confirmation) return turns;
-  return withAnswer(turns, event.confirmation, event.text.startsWith("Yes") ? "approved" : "declined");
+  return withAnswer(turns, event.confirmation, event.approved ? "approved" : "declined");
 }
 
 function newTurn(event, at) {

@@ -8,6 +8,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
+import psycopg
+
+from benchmarks.postgres_server import PostgresServer
+from toolcrib.stores.postgres import PostgresStore
 from toolcrib.stores.sqlite import SqliteStore
 from toolcrib.stores.store import Store
 
@@ -60,4 +64,24 @@ class SqliteBackend:
         return [] if found == ["ok"] else found
 
 
-BACKENDS: dict[str, Callable[[Path], Backend]] = {"sqlite": SqliteBackend}
+class PostgresBackend:
+    def __init__(self, server: PostgresServer) -> None:
+        self._server = server
+
+    def new_place(self) -> str:
+        return self._server.new_database()
+
+    def open(self, place: str, clock: Callable[[], datetime] | None = None) -> Store:
+        return PostgresStore(place, clock=clock)
+
+    def problems(self, place: str) -> list[str]:
+        # Foreign keys and unique keys are checked by the server; what it cannot know is that positions have no gaps.
+        with psycopg.connect(place) as connection:
+            return [
+                str(row)
+                for table in ("toolcrib_messages", "toolcrib_events")
+                for row in connection.execute(
+                    f"SELECT tenant, session, count(*), max(position) FROM {table} GROUP BY tenant, session"
+                    " HAVING count(*) <> max(position) + 1".encode()
+                )
+            ]

@@ -9,14 +9,16 @@ import pytest
 # `backends` stands beside the tests; `--import-mode=importlib` alone does not find it.
 sys.path.insert(0, str(Path(__file__).parent))
 
-from backends import BACKENDS, Backend, Clock
+from backends import Backend, Clock, PostgresBackend, SqliteBackend
 
 from toolcrib.stores.store import Store
 
 
-@pytest.fixture(scope="session", params=BACKENDS)
+@pytest.fixture(scope="session", params=["sqlite", "postgres"])
 def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Backend:
-    return BACKENDS[request.param](tmp_path_factory.mktemp("stores"))
+    if request.param == "postgres":
+        return PostgresBackend(request.getfixturevalue("postgres"))
+    return SqliteBackend(tmp_path_factory.mktemp("stores"))
 
 
 @pytest.fixture

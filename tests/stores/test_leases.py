@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,10 +13,9 @@ import pytest
 from backends import Backend, Clock
 
 from toolcrib.errors import SessionBusyError, SessionLostError, StoreError
-from toolcrib.stores import owner, sqlite_leases
+from toolcrib.stores import owner
+from toolcrib.stores.leases import Heartbeat, Lease
 from toolcrib.stores.owner import Owner
-from toolcrib.stores.sqlite_file import SqliteFile
-from toolcrib.stores.sqlite_leases import Heartbeat, Lease
 from toolcrib.stores.store import Store
 
 
@@ -109,58 +107,86 @@ async def test_every_write_keeps_the_session_for_another_while(backend: Backend)
                 pass  # pragma: no cover
 
 
-class CountingFile(SqliteFile):
-    """Says how often something was written."""
+class Renewals:
+    """Counts how often leases were renewed; those in `lost` are somebody else's."""
 
-    def __init__(self, path: Path | None) -> None:
-        super().__init__(path)
+    def __init__(self, *lost: Lease) -> None:
+        self.lost = lost
         self.beats = threading.Semaphore(0)
 
-    def write_soon(self, work: Callable[..., object]) -> object:
-        future = super().write_soon(work)
-        future.add_done_callback(lambda _: self.beats.release())
-        return future
+    def __call__(self, held: tuple[Lease, ...]) -> list[Lease]:
+        self.beats.release()
+        return [lease for lease in held if lease in self.lost]
 
 
-def test_a_heartbeat_renews_what_is_held_even_while_the_loop_is_blocked(caplog: pytest.LogCaptureFixture) -> None:
-    file = CountingFile(None)
-    heartbeat = Heartbeat(file, Clock(), every=timedelta(milliseconds=1))
-    lease = Lease.wish("", "s")
-    heartbeat.hold(lease)  # never taken, so the first beat finds it lost, says so and stops
-    assert file.beats.acquire(timeout=20)
+def until_the_heartbeat_ends() -> None:
     for thread in threading.enumerate():
         if thread.name == "toolcrib-leases":
-            thread.join(20)
+            thread.join(60)
+
+
+def test_a_heartbeat_says_when_a_session_was_taken_over_and_ends_with_the_last(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    lease = Lease.wish("", "s")
+    heartbeat = Heartbeat(renewals := Renewals(lease), every=timedelta(milliseconds=1))
+    heartbeat.hold(lease)
+    assert renewals.beats.acquire(timeout=60)
+    until_the_heartbeat_ends()
     assert caplog.messages == ["The session 's' was taken over by another process."]
 
 
-async def test_a_heartbeat_keeps_a_session_while_nothing_is_written(
-    backend: Backend, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_session_given_back_while_the_heart_beats_was_not_taken_over(caplog: pytest.LogCaptureFixture) -> None:
+    lease = Lease.wish("", "s")
+
+    def given_back_meanwhile(held: tuple[Lease, ...]) -> tuple[Lease, ...]:
+        heartbeat.let_go(lease)  # as `open` does at its end, before it removes the row that we do not find then
+        return held
+
+    heartbeat = Heartbeat(given_back_meanwhile, every=timedelta(milliseconds=1))
+    heartbeat.hold(lease)
+    until_the_heartbeat_ends()
+    assert caplog.messages == []
+
+
+async def test_a_heartbeat_keeps_a_session_while_nothing_is_written(backend: Backend) -> None:
     renewed = threading.Semaphore(0)
-    renew = sqlite_leases.renew
-
-    def counted(*arguments: object) -> None:
-        renew(*arguments)  # type: ignore[arg-type]
-        renewed.release()
-
-    monkeypatch.setattr(sqlite_leases, "renew", counted)
     clock = Clock()
     async with backend.open(backend.new_place(), clock) as store:
-        heartbeat = store._heartbeat  # type: ignore[attr-defined]
+        heartbeat: Heartbeat = store._heartbeat  # type: ignore[attr-defined]
+        renew = heartbeat._renew
+
+        def counted(held: tuple[Lease, ...]) -> list[Lease]:
+            lost = list(renew(held))
+            renewed.release()
+            return lost
+
+        heartbeat._renew = counted
         heartbeat._every = timedelta(milliseconds=1)
         async with store.open("s"):
             clock.forward(seconds=29)
             for _ in range(3):
-                assert await asyncio.to_thread(renewed.acquire, timeout=20)
+                assert await asyncio.to_thread(renewed.acquire, timeout=60)
             clock.forward(seconds=29)
             with pytest.raises(SessionBusyError):
                 async with store.open("s"):
                     pass  # pragma: no cover
 
 
+async def test_a_heartbeat_finds_that_a_session_was_taken_over(
+    backend: Backend, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = backend.new_place()
+    ours, theirs = Clock(), Clock()
+    theirs.forward(seconds=31)
+    async with backend.open(place, ours) as us, backend.open(place, theirs) as them, us.open("s"), them.open("s"):
+        heartbeat: Heartbeat = us._heartbeat  # type: ignore[attr-defined]
+        (held,) = heartbeat._held
+        assert list(await asyncio.to_thread(heartbeat._renew, (held,))) == [held]
+
+
 def test_after_a_fork_the_parents_leases_are_not_ours_to_renew(monkeypatch: pytest.MonkeyPatch) -> None:
-    heartbeat = Heartbeat(CountingFile(None), Clock(), every=timedelta(hours=1))
+    heartbeat = Heartbeat(Renewals(), every=timedelta(hours=1))
     parents, ours = Lease.wish("", "s"), Lease.wish("", "t")
     heartbeat.hold(parents)
     ended = heartbeat._ended
@@ -171,16 +197,22 @@ def test_after_a_fork_the_parents_leases_are_not_ours_to_renew(monkeypatch: pyte
     ended.set()
 
 
-def test_a_heartbeat_that_cannot_write_goes_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    file = CountingFile(tmp_path)  # a folder is no database
-    heartbeat = Heartbeat(file, Clock(), every=timedelta(milliseconds=1))
+def test_a_heartbeat_that_cannot_write_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    beats = threading.Semaphore(0)
+
+    def full(held: tuple[Lease, ...]) -> list[Lease]:
+        beats.release()
+        raise StoreError("The disk is full.")
+
+    heartbeat = Heartbeat(full, every=timedelta(milliseconds=1))
     lease = Lease.wish("", "s")
     with caplog.at_level(logging.WARNING):
         heartbeat.hold(lease)
         for _ in range(3):
-            assert file.beats.acquire(timeout=20)
+            assert beats.acquire(timeout=60)
         heartbeat.let_go(lease)
-    assert "The lease of the session 's' could not be renewed" in caplog.text
+        until_the_heartbeat_ends()
+    assert set(caplog.messages) == {"The leases of 's' could not be renewed: The disk is full."}
 
 
 async def test_a_session_that_cannot_be_given_back_hides_no_error(
@@ -190,6 +222,7 @@ async def test_a_session_that_cannot_be_given_back_hides_no_error(
         raise StoreError("The disk is full.")
 
     monkeypatch.setattr("toolcrib.stores.sqlite_leases.release", full)
+    monkeypatch.setattr("toolcrib.stores.postgres_leases.release", full)
     with pytest.raises(ZeroDivisionError):
         async with store.open("s"):
             raise ZeroDivisionError

@@ -230,7 +230,7 @@ async def test_text_that_is_not_unicode_is_told(tmp_path: Path) -> None:
             await session.take_confirmation("half \ud83d", "d")
 
 
-@pytest.mark.parametrize("place", ["postgresql://host/db", "https://x"])
+@pytest.mark.parametrize("place", ["mysql://host/db", "https://x"])
 def test_a_place_of_another_kind_is_refused(place: str) -> None:
     with pytest.raises(StoreError, match="Sessions cannot be kept in"):
         open_store(place)

@@ -7,16 +7,17 @@ and `read` are for work that may: they begin it anew, on another connection, if 
 import asyncio
 import os
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from toolcrib.errors import StoreError
 from toolcrib.postgres.address import PostgresAddress
+from toolcrib.postgres.migrations import Component, bring_up
 
 if TYPE_CHECKING:
-    from psycopg import AsyncConnection
+    from psycopg import AsyncConnection, Connection
     from psycopg_pool import AsyncConnectionPool
 
 PATIENCE_SECONDS = 30.0
@@ -36,6 +37,7 @@ class _Room:
     loop: asyncio.AbstractEventLoop
     opening: asyncio.Lock = field(default_factory=asyncio.Lock)
     pool: "AsyncConnectionPool[Any] | None" = None
+    brought_up: list[Component] = field(default_factory=list[Component])
 
 
 class PostgresDatabase:
@@ -44,12 +46,18 @@ class PostgresDatabase:
     def __init__(self, url: str, *, most_connections: int = 10) -> None:
         self.address = PostgresAddress.read(url)
         self._most_connections = most_connections
+        self._components: list[Component] = []
         self._room: _Room | None = None
 
     @property
     def place(self) -> str:
         """Where it is, without the password."""
         return self.address.place
+
+    def require(self, component: Component) -> None:
+        """Have a component's tables brought up before the next connection is given."""
+        if component not in self._components:
+            self._components.append(component)
 
     @asynccontextmanager
     async def connection(self) -> "AsyncGenerator[AsyncConnection[Any]]":
@@ -77,6 +85,16 @@ class PostgresDatabase:
             async with await AsyncConnection.connect(autocommit=True, **self._parameters) as connection:
                 yield connection
 
+    @contextmanager
+    def connected_in_this_thread(self) -> "Generator[Connection[Any]]":
+        """A connection for a thread without an event loop, each statement kept at once."""
+        from psycopg import Connection
+
+        from toolcrib.postgres.wording import in_our_words
+
+        with in_our_words(self.place), Connection.connect(autocommit=True, **self._parameters) as connection:
+            yield connection
+
     async def write(self, work: Work[Result]) -> Result:
         """Let `work` write in one transaction.
 
@@ -86,6 +104,15 @@ class PostgresDatabase:
 
         async def attempt() -> Result:
             async with (await self._pool()).connection() as connection, connection.transaction():
+                return await work(connection)
+
+        return await self._again_when_lost(attempt)
+
+    async def send(self, work: Work[Result]) -> Result:
+        """Let `work` send one statement, kept at once; otherwise like `write`, and cheaper."""
+
+        async def attempt() -> Result:
+            async with (await self._pool()).connection() as connection:
                 return await work(connection)
 
         return await self._again_when_lost(attempt)
@@ -139,18 +166,19 @@ class PostgresDatabase:
             _leftovers.extend([self._room] if self._room is not None and self._room.pool is not None else [])
             self._room = _Room(os.getpid(), loop)
         room = self._room
-        if room.pool is None:
+        if room.pool is None or len(room.brought_up) < len(self._components):
             async with room.opening:
-                if room.pool is None:
-                    room.pool = await self._open()
+                # A pool tells only that nothing came in time; a first connection of our own tells why.
+                async with self.own_connection() as connection:
+                    for component in self._components[len(room.brought_up) :]:
+                        await bring_up(connection, component)
+                        room.brought_up.append(component)
+                room.pool = room.pool or await self._open()
         return room.pool
 
     async def _open(self) -> "AsyncConnectionPool[Any]":
         from psycopg_pool import AsyncConnectionPool
 
-        # A pool tells only that nothing came in time; a first connection of our own tells why.
-        async with self.own_connection():
-            pass
         pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
             kwargs={**self._parameters, "autocommit": True},
             min_size=1,

@@ -3,17 +3,19 @@
 import asyncio
 import logging
 import sqlite3
-import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from copy import copy
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Self
 
 from toolcrib.errors import SessionBusyError, StoreError
 from toolcrib.stores import sqlite_leases as leases, sqlite_rows as rows
 from toolcrib.stores.cancellation import to_the_end
+from toolcrib.stores.following import PING_SECONDS, follow
+from toolcrib.stores.leases import Heartbeat, Lease, when_free
+from toolcrib.stores.moments import now
 from toolcrib.stores.record import (
     Confirmation,
     LoggedEvent,
@@ -29,20 +31,16 @@ from toolcrib.stores.record import (
 from toolcrib.stores.session import Session
 from toolcrib.stores.sqlite_file import SqliteFile
 
-ASK_AGAIN_SECONDS = 0.05
+LOOK_AGAIN_SECONDS = 0.2  # for what another process wrote: a file tells nobody
 
 logger = logging.getLogger(__name__)
 Clock = Callable[[], datetime]
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class SqliteStore:
     """A `Store` in one file. Use it in `async with`, or `close` it."""
 
-    def __init__(self, path: str | Path | None, *, tenant: str = "", durable: bool = True, clock: Clock = _now) -> None:
+    def __init__(self, path: str | Path | None, *, tenant: str = "", durable: bool = True, clock: Clock = now) -> None:
         """Name the file; it is opened, and made, when first used. Without one, sessions last as long as the store.
 
         Args:
@@ -54,7 +52,7 @@ class SqliteStore:
         self._tenant = checked_tenant(tenant)
         self._clock = clock
         self._file = SqliteFile(None if path is None else Path(path), durable=durable)
-        self._heartbeat = leases.Heartbeat(self._file, clock)
+        self._heartbeat = Heartbeat(self._renew)
         self._owns_file = True
 
     @property
@@ -74,9 +72,9 @@ class SqliteStore:
     ) -> AsyncGenerator[Session]:
         """The session, for writing, by nobody else at the same time (see `Store.open`)."""
         id = new_id() if session_id is None else checked_id(session_id)
-        lease = leases.Lease.wish(self._tenant, id)
+        lease = Lease.wish(self._tenant, id)
         try:
-            record = await self._begin(lease, create=create, deadline=time.monotonic() + wait_seconds)
+            record = await when_free(lambda: self._begin(lease, create=create), wait_seconds)
         except asyncio.CancelledError:
             await self._end(lease)  # it may have been taken just then
             raise
@@ -87,7 +85,7 @@ class SqliteStore:
             self._heartbeat.let_go(lease)
             await self._end(lease)
 
-    async def _begin(self, lease: leases.Lease, *, create: bool, deadline: float) -> SessionRecord:
+    async def _begin(self, lease: Lease, *, create: bool) -> SessionRecord:
         def take(connection: sqlite3.Connection) -> SessionRecord:
             now = self._clock()
             if not rows.has_session(connection, self._tenant, lease.session):
@@ -98,19 +96,16 @@ class SqliteStore:
             leases.take(connection, lease, now)
             return rows.select_session(connection, self._tenant, lease.session, events=False)
 
-        while True:
-            try:
-                return await to_the_end(self._file.write(take))
-            except SessionBusyError:
-                if time.monotonic() >= deadline:
-                    raise
-            await asyncio.sleep(ASK_AGAIN_SECONDS)
+        return await to_the_end(self._file.write(take))
 
-    async def _end(self, lease: leases.Lease) -> None:
+    async def _end(self, lease: Lease) -> None:
         try:
             await to_the_end(self._file.write(lambda connection: leases.release(connection, lease)))
         except StoreError as error:  # must not hide what happened inside; the lease runs out by itself
             logger.warning("The session %r could not be given back: %s", lease.session, error)
+
+    def _renew(self, held: tuple[Lease, ...]) -> list[Lease]:
+        return self._file.write_soon(lambda connection: leases.renew_all(connection, held, self._clock())).result()
 
     async def sessions(self, *, limit: int | None = None) -> tuple[SessionInfo, ...]:
         """The sessions, those changed last first."""
@@ -131,6 +126,21 @@ class SqliteStore:
             return rows.select_events(connection, self._tenant, id, after=after)
 
         return await self._file.read(read)
+
+    async def is_open(self, session_id: str) -> bool:
+        """Whether somebody has it open, in this process or another."""
+        id = checked_id(session_id)
+        holder = await self._file.read(lambda connection: leases.holder_of(connection, self._tenant, id, self._clock()))
+        return holder is not None
+
+    def follow(
+        self, session_id: str, *, after: int = -1, ping_seconds: float = PING_SECONDS
+    ) -> AsyncGenerator[LoggedEvent | None]:
+        """The session's log behind a position, and what is added, as long as somebody has it open."""
+        news = asyncio.Event()
+        return follow(
+            self, session_id, after=after, ping_seconds=ping_seconds, look_seconds=LOOK_AGAIN_SECONDS, news=news
+        )
 
     async def restore(self, record: SessionRecord) -> None:
         """Keep a session that was read from another store; refused when there is one with its id."""
@@ -190,7 +200,7 @@ class SqliteStore:
 class _Writer:
     """Writes one session as long as its lease is ours; every write also renews it."""
 
-    def __init__(self, file: SqliteFile, lease: leases.Lease, clock: Clock) -> None:
+    def __init__(self, file: SqliteFile, lease: Lease, clock: Clock) -> None:
         self._file = file
         self._lease = lease
         self._clock = clock

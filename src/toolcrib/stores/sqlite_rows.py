@@ -2,11 +2,12 @@
 
 import sqlite3
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 from toolcrib.errors import UnknownSessionError
 from toolcrib.memory.working import WorkingMemory
 from toolcrib.stores.json_text import from_text, to_text
+from toolcrib.stores.moments import microseconds, moment
 from toolcrib.stores.record import (
     Confirmation,
     Json,
@@ -17,17 +18,6 @@ from toolcrib.stores.record import (
     Settled,
     Step,
 )
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def microseconds(moment: datetime) -> int:
-    """Whole microseconds since 1970: exact, as a float would not be."""
-    return (moment - _EPOCH) // timedelta(microseconds=1)
-
-
-def moment(microseconds: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=microseconds)
 
 
 def insert_session(connection: sqlite3.Connection, tenant: str, record: SessionRecord) -> None:

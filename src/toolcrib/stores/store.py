@@ -1,9 +1,10 @@
-"""The seam: what a place for sessions must do. SQLite does it for one machine; other databases stand behind it too.
+"""The seam: what a place for sessions must do. SQLite does it for one machine, PostgreSQL for many.
 
 A store speaks for one tenant. `for_tenant` gives the same store speaking for another; no method takes a tenant, so none
 can be called with the wrong one.
 """
 
+from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from pathlib import Path
@@ -51,6 +52,19 @@ class Store(Protocol):
         """The session's log behind a position."""
         ...
 
+    async def is_open(self, session_id: str) -> bool:
+        """Whether somebody has it open for writing, in this process or another."""
+        ...
+
+    def follow(
+        self, session_id: str, *, after: int = -1, ping_seconds: float = 15
+    ) -> AsyncGenerator[LoggedEvent | None]:
+        """The session's log behind a position, and what is added to it, as soon as it is known here.
+
+        It ends when all is told and nobody has the session open, in this process or another; None tells of a silence.
+        """
+        ...
+
     async def restore(self, record: SessionRecord) -> None:
         """Keep a session that was read from another store; refused when there is one with its id."""
         ...
@@ -88,11 +102,18 @@ class SessionWriter(Protocol):
 
 
 def open_store(place: str | Path, *, tenant: str = "") -> Store:
-    """The store at a place: the path of a file, made when it is not there."""
+    """The store at a place: the path of a file, made when it is not there, or the URL of a PostgreSQL database."""
     text = str(place)
     scheme, separator, _ = text.partition("://")
+    if separator and scheme in ("postgresql", "postgres"):
+        from toolcrib.stores.postgres import PostgresStore  # late, as below
+
+        return PostgresStore(text, tenant=tenant)
     if separator and scheme.isalpha():
-        raise StoreError(f"Sessions cannot be kept in {scheme!r}.", hint="Give the path of a file.")
-    from toolcrib.stores.sqlite import SqliteStore  # late: another store needs no SQLite
+        raise StoreError(
+            f"Sessions cannot be kept in {scheme!r}.",
+            hint="Give the path of a file, or postgresql://user@host/database.",
+        )
+    from toolcrib.stores.sqlite import SqliteStore  # late: each store needs its own database only
 
     return SqliteStore(Path(text).expanduser(), tenant=tenant)

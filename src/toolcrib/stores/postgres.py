@@ -1,0 +1,228 @@
+"""Sessions in PostgreSQL: for many replicas of a server on many machines, all of which see the same."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from copy import copy
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Self
+
+from toolcrib.errors import SessionBusyError, StoreError
+from toolcrib.postgres.database import PostgresDatabase
+from toolcrib.stores import postgres_leases as leases, postgres_rows as rows
+from toolcrib.stores.cancellation import to_the_end
+from toolcrib.stores.following import PING_SECONDS, follow
+from toolcrib.stores.leases import Heartbeat, Lease, when_free
+from toolcrib.stores.moments import microseconds, now
+from toolcrib.stores.postgres_news import SessionNews
+from toolcrib.stores.postgres_schema import SESSIONS
+from toolcrib.stores.postgres_writer import PostgresWriter
+from toolcrib.stores.record import LoggedEvent, SessionInfo, SessionRecord, checked_id, checked_tenant, new_id
+from toolcrib.stores.session import Session
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
+
+LOOK_AGAIN_SECONDS = 5.0  # when no news come: they may be lost, or the holder of the session dead
+
+logger = logging.getLogger(__name__)
+
+
+class PostgresStore:
+    """A `Store` in a database. Use it in `async with`, or `close` it."""
+
+    def __init__(
+        self,
+        database: PostgresDatabase | str,
+        *,
+        tenant: str = "",
+        clock: Callable[[], datetime] | None = None,
+    ) -> None:
+        """Name the database; it is reached, and its tables are made, when first used.
+
+        Args:
+            database: Its URL, or one that others use too; then it is theirs to close.
+            tenant: Whose sessions these are.
+            clock: What time it is, with a time zone. Without one it is this machine's for what is shown, and the
+                database's for what replicas must agree on.
+        """
+        self._tenant = checked_tenant(tenant)
+        self._clock = clock or now
+        self._has_own_clock = clock is not None
+        self._closes_database = isinstance(database, str)
+        self._database = PostgresDatabase(database) if isinstance(database, str) else database
+        self._database.require(SESSIONS)
+        self._news = SessionNews(self._database)
+        self._heartbeat = Heartbeat(self._renew)
+        self._is_root = True
+
+    @property
+    def tenant(self) -> str:
+        return self._tenant
+
+    def for_tenant(self, tenant: str) -> "PostgresStore":
+        """The same database, for another tenant; it is closed with the store that it came from."""
+        other = copy(self)
+        other._tenant = checked_tenant(tenant)
+        other._is_root = False
+        return other
+
+    @asynccontextmanager
+    async def open(
+        self, session_id: str | None = None, *, create: bool = True, wait_seconds: float = 0
+    ) -> AsyncGenerator[Session]:
+        """The session, for writing, by nobody else at the same time (see `Store.open`)."""
+        id = new_id() if session_id is None else checked_id(session_id)
+        lease = Lease.wish(self._tenant, id)
+        try:
+            record = await when_free(lambda: to_the_end(self._begin(lease, create=create)), wait_seconds)
+        except asyncio.CancelledError:
+            await self._end(lease)  # it may have been taken just then
+            raise
+        self._heartbeat.hold(lease)
+        writer = PostgresWriter(self._database, lease, self._clock, self._lease_now, self._news)
+        try:
+            yield Session(record, writer, self._clock)
+        finally:
+            self._heartbeat.let_go(lease)
+            await self._end(lease)
+
+    async def _begin(self, lease: Lease, *, create: bool) -> SessionRecord:
+        async def take(connection: "AsyncConnection[Any]") -> SessionRecord:
+            await leases.lock(connection, lease.tenant, lease.session)
+            if not await rows.has_session(connection, lease.tenant, lease.session):
+                if not create:
+                    raise await rows.unknown_session(connection, lease.tenant, lease.session)
+                at = self._clock()
+                fresh = SessionRecord(id=lease.session, created_at=at, updated_at=at)
+                await rows.insert_session(connection, lease.tenant, fresh)
+            await leases.take(connection, lease, self._lease_now())
+            return await rows.select_session(connection, lease.tenant, lease.session, events=False)
+
+        return await self._database.write(take)
+
+    async def _end(self, lease: Lease) -> None:
+        try:
+            await to_the_end(self._database.send(lambda connection: leases.release(connection, lease)))
+            self._news.tell(lease.tenant, lease.session)
+        except StoreError as error:  # must not hide what happened inside; the lease runs out by itself
+            logger.warning("The session %r could not be given back: %s", lease.session, error)
+
+    def _renew(self, held: tuple[Lease, ...]) -> list[Lease]:
+        with self._database.connected_in_this_thread() as connection:
+            return leases.renew_all(connection, held, self._lease_now())
+
+    def _lease_now(self) -> int | None:
+        """The moment for leases; None is the database's own."""
+        return microseconds(self._clock()) if self._has_own_clock else None
+
+    async def sessions(self, *, limit: int | None = None) -> tuple[SessionInfo, ...]:
+        """The sessions, those changed last first."""
+        return await self._database.send(lambda connection: rows.select_infos(connection, self._tenant, limit=limit))
+
+    async def read(self, session_id: str) -> SessionRecord:
+        """All of a session, as it is at one moment; also while somebody has it open."""
+        id = checked_id(session_id)
+        return await self._database.read(
+            lambda connection: rows.select_session(connection, self._tenant, id, events=True)
+        )
+
+    async def events(self, session_id: str, *, after: int = -1) -> tuple[LoggedEvent, ...]:
+        """The session's log behind a position."""
+        id = checked_id(session_id)
+
+        async def read(connection: "AsyncConnection[Any]") -> tuple[LoggedEvent, ...]:
+            found = await rows.select_events(connection, self._tenant, id, after=min(after, 2**31 - 1))
+            if not found and not await rows.has_session(connection, self._tenant, id):
+                raise await rows.unknown_session(connection, self._tenant, id)
+            return found
+
+        return await self._database.send(read)
+
+    async def is_open(self, session_id: str) -> bool:
+        """Whether somebody has it open, on this replica or another."""
+        id = checked_id(session_id)
+        now = self._lease_now()
+        holder = await self._database.send(lambda connection: leases.holder_of(connection, self._tenant, id, now))
+        return holder is not None
+
+    async def follow(
+        self, session_id: str, *, after: int = -1, ping_seconds: float = PING_SECONDS
+    ) -> AsyncGenerator[LoggedEvent | None]:
+        """The session's log behind a position, and what is added, as long as somebody has it open."""
+        async with self._news.hear(self._tenant, checked_id(session_id)) as news:
+            following = follow(
+                self, session_id, after=after, ping_seconds=ping_seconds, look_seconds=LOOK_AGAIN_SECONDS, news=news
+            )
+            async for event in following:
+                yield event
+
+    async def restore(self, record: SessionRecord) -> None:
+        """Keep a session that was read from another store; refused when there is one with its id."""
+        id = checked_id(record.id)
+        again = False
+
+        async def insert(connection: "AsyncConnection[Any]") -> None:
+            nonlocal again
+            await leases.lock(connection, self._tenant, id)
+            if await rows.has_session(connection, self._tenant, id):
+                if again and await rows.select_session(connection, self._tenant, id, events=True) == record:
+                    return  # kept before the connection broke
+                raise StoreError(
+                    f"There is a session {id!r} already.", hint="Delete it, or give the new one another id."
+                )
+            again = True
+            await rows.insert_session(connection, self._tenant, record)
+
+        await to_the_end(self._database.write(insert))
+
+    async def delete(self, session_id: str) -> None:
+        """Forget a session. Refused while somebody has it open."""
+        id = checked_id(session_id)
+        again = False
+
+        async def remove(connection: "AsyncConnection[Any]") -> None:
+            nonlocal again
+            await leases.lock(connection, self._tenant, id)
+            await leases.refuse_busy(connection, self._tenant, id, self._lease_now())
+            if not await rows.delete_session(connection, self._tenant, id) and not again:
+                raise await rows.unknown_session(connection, self._tenant, id)
+            again = True
+
+        await to_the_end(self._database.write(remove))
+
+    async def purge(self, older_than: timedelta) -> int:
+        """Forget all sessions that were not changed for that long, and say how many; open ones stay."""
+        before = microseconds(self._clock() - older_than)
+        ids = await self._database.send(lambda connection: rows.select_ids_before(connection, self._tenant, before))
+        return sum([await to_the_end(self._purge_one(id, before)) for id in ids])
+
+    async def _purge_one(self, id: str, before: int) -> int:
+        async def remove(connection: "AsyncConnection[Any]") -> int:
+            await leases.lock(connection, self._tenant, id)
+            if not await rows.is_older(connection, self._tenant, id, before):
+                return 0
+            try:
+                await leases.refuse_busy(connection, self._tenant, id, self._lease_now())
+            except SessionBusyError:
+                return 0
+            return await rows.delete_session(connection, self._tenant, id)
+
+        return await self._database.write(remove)
+
+    async def close(self) -> None:
+        """Let go of the database."""
+        if self._is_root:
+            await self._news.close()
+            if self._closes_database:
+                await to_the_end(self._database.close())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"PostgresStore({self._database.place!r}, tenant={self._tenant!r})"

@@ -1,0 +1,119 @@
+"""The questions to users in a PostgreSQL store, each of them used at most once."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from toolcrib.stores.json_text import from_text, to_text
+from toolcrib.stores.leases import Lease
+from toolcrib.stores.moments import microseconds, moment
+from toolcrib.stores.postgres_leases import EXPIRES_AT, named
+from toolcrib.stores.record import Confirmation, Refusal, Settled
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
+
+_COLUMNS = "id, tool, arguments, digest, created_at, expires_at, settled_at, settled_as"
+
+
+async def insert_confirmations(
+    connection: "AsyncConnection[Any]", tenant: str, session: str, confirmations: Sequence[Confirmation]
+) -> None:
+    """Those of a session that was read from a store."""
+    async with connection.cursor() as cursor:
+        await cursor.executemany(
+            f"INSERT INTO toolcrib_confirmations (tenant, session, {_COLUMNS})"
+            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+            [(tenant, session, *_row(one)) for one in confirmations],
+        )
+
+
+async def add_confirmation(
+    connection: "AsyncConnection[Any]", lease: Lease, one: Confirmation, now: int | None
+) -> bool:
+    """Keep a question, once, if the lease is ours."""
+    kept = await connection.execute(
+        f"""WITH ours AS (
+            UPDATE toolcrib_leases SET expires_at = {EXPIRES_AT}
+            WHERE tenant = %(tenant)s AND session = %(session)s AND token = %(token)s RETURNING tenant, session
+        ), asked AS (
+            INSERT INTO toolcrib_confirmations (tenant, session, {_COLUMNS})
+            SELECT tenant, session, %(id)s, %(tool)s, %(arguments)s, %(digest)s, %(created_at)s::bigint,
+                %(expires_at)s::bigint, %(settled_at)s::bigint, %(settled_as)s FROM ours
+            ON CONFLICT (tenant, session, id) DO NOTHING
+        ) SELECT 1 FROM ours""",
+        {**named(lease), **dict(zip(_COLUMNS.split(", "), _row(one), strict=True)), "now": now},
+    )
+    return await kept.fetchone() is not None
+
+
+async def select_confirmations(
+    connection: "AsyncConnection[Any]", tenant: str, session: str
+) -> tuple[Confirmation, ...]:
+    rows = await connection.execute(
+        f"SELECT {_COLUMNS} FROM toolcrib_confirmations WHERE tenant = %s AND session = %s ORDER BY created_at, id",
+        (tenant, session),
+    )
+    return tuple([_confirmation(row) for row in await rows.fetchall()])
+
+
+async def settle_confirmation(
+    connection: "AsyncConnection[Any]",
+    lease: Lease,
+    id: str,
+    digest: str | None,
+    settled_as: Settled,
+    *,
+    at: int,
+    again: bool,
+) -> Confirmation | Refusal:
+    """One statement decides: it changes the row only while the confirmation is open, so only one caller succeeds.
+
+    `again` says that the connection broke in an earlier try, which may have succeeded.
+    """
+    where = (lease.tenant, lease.session, id)
+    settled = await connection.execute(
+        "UPDATE toolcrib_confirmations SET settled_at = %s, settled_as = %s"
+        " WHERE tenant = %s AND session = %s AND id = %s"
+        " AND settled_as IS NULL AND expires_at > %s AND digest = coalesce(%s, digest)",
+        (at, settled_as.value, *where, at, digest),
+    )
+    found = await connection.execute(
+        f"SELECT {_COLUMNS} FROM toolcrib_confirmations WHERE tenant = %s AND session = %s AND id = %s", where
+    )
+    row = await found.fetchone()
+    if row is None:
+        return Refusal.UNKNOWN
+    there = _confirmation(row)
+    by_us_before = again and (there.settled_at, there.settled_as) == (moment(at), settled_as)
+    if settled.rowcount or by_us_before:
+        return there
+    if there.settled_as is not None:
+        return Refusal.USED
+    return Refusal.CHANGED if there.is_pending(moment(at)) else Refusal.EXPIRED
+
+
+def _row(one: Confirmation) -> tuple[Any, ...]:
+    return (
+        one.id,
+        one.tool,
+        to_text(dict(one.arguments), "arguments"),
+        one.digest,
+        microseconds(one.created_at),
+        microseconds(one.expires_at),
+        None if one.settled_at is None else microseconds(one.settled_at),
+        None if one.settled_as is None else one.settled_as.value,
+    )
+
+
+def _confirmation(row: tuple[str, str, str, str, int, int, int | None, str | None]) -> Confirmation:
+    id, tool, arguments, digest, created_at, expires_at, settled_at, settled_as = row
+    return Confirmation(
+        id=id,
+        tool=tool,
+        arguments=from_text(arguments, "arguments"),
+        digest=digest,
+        created_at=moment(created_at),
+        expires_at=moment(expires_at),
+        settled_at=None if settled_at is None else moment(settled_at),
+        settled_as=None if settled_as is None else Settled(settled_as),
+    )

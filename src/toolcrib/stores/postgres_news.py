@@ -1,0 +1,82 @@
+"""News of sessions between replicas: who writes one tells, who follows it hears.
+
+News are sent after the write, beside it: a transaction that notifies makes all others of the database wait while it is
+kept on disk, which would cost more than half of the writes. So news may get lost; who follows also looks by itself.
+"""
+
+import asyncio
+import json
+import logging
+from collections import defaultdict
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from toolcrib.errors import StoreError
+from toolcrib.postgres.database import PostgresDatabase
+from toolcrib.postgres.listening import Listener
+
+CHANNEL = "toolcrib_sessions"
+
+logger = logging.getLogger(__name__)
+Key = tuple[str, str]  # tenant and session
+
+
+class SessionNews:
+    """The news of one database, told and heard in one event loop."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        self._database = database
+        self._to_tell: set[Key] = set()
+        self._telling: asyncio.Task[None] | None = None
+        self._waiting: dict[Key, set[asyncio.Event]] = defaultdict(set)
+        self._listener: Listener | None = None
+
+    def tell(self, tenant: str, session: str) -> None:
+        """Say soon that a session changed; what comes up while others are told goes in one message."""
+        self._to_tell.add((tenant, session))
+        if self._telling is None or self._telling.done():
+            self._telling = asyncio.create_task(self._tell(), name="tells of sessions")
+
+    @asynccontextmanager
+    async def hear(self, tenant: str, session: str) -> AsyncGenerator[asyncio.Event]:
+        """An event that is set whenever the session may have changed."""
+        if self._listener is None:
+            self._listener = Listener(self._database, CHANNEL, self._heard)
+            await self._listener.start()
+        news = asyncio.Event()
+        self._waiting[tenant, session].add(news)
+        try:
+            yield news
+        finally:
+            self._waiting[tenant, session].discard(news)
+            if not self._waiting[tenant, session]:
+                del self._waiting[tenant, session]
+
+    async def close(self) -> None:
+        """Tell what is left to tell, and listen no more."""
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            await listener.close()
+        if self._telling is not None:
+            await asyncio.wait({self._telling})
+
+    async def _tell(self) -> None:
+        while self._to_tell:
+            keys, self._to_tell = self._to_tell, set()
+            try:
+                async with self._database.connection() as connection:
+                    await connection.execute(
+                        "SELECT pg_notify(%s, news) FROM unnest(%s::text[]) AS told (news)",
+                        (CHANNEL, [json.dumps(key) for key in keys]),
+                    )
+            except StoreError as error:  # they look by themselves, a little later
+                logger.warning("Other replicas were not told of %d changed sessions: %s", len(keys), error)
+
+    def _heard(self, payload: str | None) -> None:
+        if payload is None:  # a new connection: any of them may have changed
+            heard = [news for waiting in self._waiting.values() for news in waiting]
+        else:
+            tenant, session = json.loads(payload)
+            heard = list(self._waiting.get((tenant, session), ()))
+        for news in heard:
+            news.set()

@@ -1,0 +1,101 @@
+"""Which tools may be found, said so that a database understands it: rules, the first that fits decides.
+
+A `Filter` is also a `where` for any other index: it can be asked about a tool.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fnmatch import translate
+from functools import lru_cache
+
+from toolcrib.tools.tool import Tool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterRule:
+    """Shows or hides the tools that fit every condition given. Patterns are such as `cms_delete*`; case is ignored."""
+
+    shows: bool
+    name: str | None = None
+    category: str | None = None
+    sources: tuple[str, ...] = ()  # the source fits each of these
+    not_sources: tuple[str, ...] = ()  # and none of these
+    risks: tuple[str, ...] = ()  # any of these; none given: whatever the risk is
+
+    def fits(self, tool: Tool) -> bool:
+        """Whether the rule speaks about this tool."""
+        return (
+            (not self.risks or tool.risk.value in self.risks)
+            and (self.name is None or _matches(self.name, tool.name))
+            and (self.category is None or _matches(self.category, tool.category))
+            and all(_matches(pattern, tool.source) for pattern in self.sources)
+            and not any(_matches(pattern, tool.source) for pattern in self.not_sources)
+        )
+
+    def conditions(self) -> Iterator[tuple[str, object]]:
+        """The same as conditions of SQL, each with its parameter."""
+        if self.name is not None:
+            yield "lower(name) ~ %s", _expression(self.name)
+        if self.category is not None:
+            yield "category ~ %s", _expression(self.category)
+        for pattern in self.sources:
+            yield "source ~ %s", _expression(pattern)
+        for pattern in self.not_sources:
+            yield "source !~ %s", _expression(pattern)
+        if self.risks:
+            yield "risk = ANY(%s)", list(self.risks)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Rules in order; a tool that none speaks about is shown."""
+
+    rules: tuple[FilterRule, ...] = ()
+
+    def __call__(self, tool: Tool) -> bool:
+        """Whether the tool may be found."""
+        return next((rule.shows for rule in self.rules if rule.fits(tool)), True)
+
+
+def condition(filters: Iterable[Filter]) -> tuple[str, list[object]]:
+    """What all these filters show, as a condition of SQL that begins with `AND`, and its parameters."""
+    text, parameters = "", list[object]()
+    for one in filters:
+        cases: list[str] = []
+        for rule in one.rules:
+            said = list(rule.conditions())
+            cases.append(f"WHEN {' AND '.join(part for part, _ in said) or 'TRUE'} THEN {str(rule.shows).upper()}")
+            parameters += [value for _, value in said]
+        if cases:
+            text += f" AND CASE {' '.join(cases)} ELSE TRUE END"
+    return text, parameters
+
+
+def _matches(pattern: str, text: str) -> bool:
+    return _matcher(pattern)(text.casefold()) is not None
+
+
+@lru_cache(maxsize=1024)
+def _matcher(pattern: str) -> Callable[[str], object]:
+    return re.compile(translate(pattern.casefold())).match
+
+
+@lru_cache(maxsize=1024)
+def _expression(pattern: str) -> str:
+    """The pattern as a regular expression of PostgreSQL."""
+    out, at, pattern = "", 0, pattern.casefold().replace("\0", "")
+    while at < len(pattern):
+        letter, at = pattern[at], at + 1
+        # As in `fnmatch`: a bracket right after the opening one is a letter, and one that never closes is, too.
+        end = pattern.find("]", at + (2 if pattern[at : at + 1] == "!" else 1)) if letter == "[" else -1
+        if letter == "*":
+            out += ".*"
+        elif letter == "?":
+            out += "."
+        elif end > 0:
+            inner = re.sub(r"([\\\[\]^])", r"\\\1", pattern[at:end].removeprefix("!"))
+            out, at = f"{out}[{'^' if pattern[at] == '!' else ''}{inner}]", end + 1
+        else:
+            out += letter if letter.isalnum() or letter == "_" else f"\\{letter}"
+    return f"^(?:{out})$"

@@ -1,0 +1,122 @@
+"""The lexical arm in PostgreSQL: a full-text index of our own terms names candidates, BM25 orders them here.
+
+A request has rare and frequent terms. All tools with a rare one are candidates, and of the tools that have only
+frequent ones those that have two of them: reading every tool that says "get" would take a second, and would not help.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolcrib.search.lexical import AskedWord, LexicalMatch, guess_strength
+from toolcrib.search.postgres_request import Request
+from toolcrib.search.postgres_rows import TERM, hashes_of, lexeme, term_hash
+from toolcrib.search.postgres_words import Reading
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+ENOUGH = 1_500  # candidates of a text, about
+PAIRED = 5  # frequent terms that are looked for in pairs
+K1, B = 1.2, 0.75  # as Tantivy has them
+
+
+class PostgresLexical:
+    """The tools that share words with the texts of one request."""
+
+    def __init__(self, connection: "Connection[Any]", request: Request, reading: Reading) -> None:
+        self._connection = connection
+        self._request = request
+        self._reading = reading
+        self._hashes: dict[int, frozenset[int]] = {}  # of the terms of tools that were ranked
+
+    def __len__(self) -> int:
+        return self._reading.size.tools
+
+    def search(self, text: str, limit: int) -> LexicalMatch:
+        """The `limit` tools that share the most telling words with the text."""
+        asked = self._reading.words[text]
+        weights = self._weights(asked)
+        rows: list[tuple[int, int, bytes]] = self._candidates(list(weights)) if weights else []
+        if not rows:
+            return LexicalMatch(numbers=(), scores=(), asked=asked)
+        identities = np.array([row[0] for row in rows], dtype=np.int64)
+        scores = self._scores(rows, weights)
+        best = np.lexsort((identities, -scores))[:limit]
+        places: list[int] = best[scores[best] > 0].tolist()
+        numbers = [self._request.number(rows[at][0]) for at in places]
+        self._hashes |= {number: hashes_of(rows[at][2]) for at, number in zip(places, numbers, strict=True)}
+        return LexicalMatch(numbers=tuple(numbers), scores=tuple(scores[places].tolist()), asked=asked)
+
+    def matched(self, number: int, asked: Iterable[AskedWord]) -> list[AskedWord]:
+        """The words of a request that a tool's texts contain."""
+        held = self._hashes.get(number, frozenset())
+        return [word for word in asked if word.known and not held.isdisjoint(map(term_hash, word.terms))]
+
+    def _weights(self, asked: Sequence[AskedWord]) -> dict[str, float]:
+        """What each term of a text counts; one that two words have counts twice."""
+        tools = self._reading.size.tools
+        weights: dict[str, float] = {}
+        for word in asked:
+            for term in word.terms:
+                count = self._reading.frequency[term]
+                rarity = np.log(1 + (tools - count + 0.5) / (count + 0.5))
+                weights[term] = weights.get(term, 0.0) + guess_strength(word) * float(rarity)
+        return weights
+
+    def _candidates(self, terms: Sequence[str]) -> list[tuple[int, int, bytes]]:
+        rare, frequent, room = list[str](), list[str](), ENOUGH
+        for term in sorted(terms, key=lambda term: (self._reading.frequency[term], term)):
+            room -= self._reading.frequency[term]
+            (rare if room >= 0 else frequent).append(self._quoted(term))
+        pairs = [f"({one} & {other})" for at, other in enumerate(frequent[:PAIRED]) for one in frequent[:at]]
+        found = self._fetched(" | ".join(rare), None) if rare else []
+        if frequent and len(found) < ENOUGH:
+            more = self._fetched(" | ".join(pairs), ENOUGH) if pairs else []
+            if not found and not more:
+                more = self._fetched(frequent[0], ENOUGH)
+            seen = {row[0] for row in found}
+            found += [row for row in more if row[0] not in seen]
+        return found
+
+    def _fetched(self, terms: str, limit: int | None) -> list[tuple[int, int, bytes]]:
+        request = self._request
+        query = f"SELECT id, length, terms FROM {request.table} WHERE tenant = %s AND lexemes @@ %s::tsquery"
+        values = [request.tenant, terms, *request.parameters]
+        query += request.condition
+        if limit is not None:
+            query += " LIMIT %s"
+            values.append(limit)
+        with self._connection.cursor(binary=True) as cursor:
+            return cursor.execute(query.encode(), values).fetchall()
+
+    def _quoted(self, term: str) -> str:
+        said = lexeme(self._request.tenant, term).replace("\\", "\\\\").replace("'", "''")
+        return f"'{said}'"
+
+    def _scores(self, rows: Sequence[tuple[int, int, bytes]], weights: dict[str, float]) -> NDArray[np.float64]:
+        held: NDArray[Any] = np.frombuffer(b"".join(row[2] for row in rows), dtype=TERM)
+        owners = np.repeat(np.arange(len(rows)), [len(row[2]) // TERM.itemsize for row in rows])
+        hashes = np.array([term_hash(term) for term in weights], dtype=np.uint32)
+        order = np.argsort(hashes)
+        place = np.searchsorted(hashes[order], held["hash"])
+        place[place == len(hashes)] = 0
+        hit = hashes[order][place] == held["hash"]
+        worth = np.array(list(weights.values()))[order][place[hit]]
+        size = self._reading.size
+        lengths = np.array([rounded_length(row[1]) for row in rows], dtype=np.float64)
+        norms = K1 * (1 - B + B * lengths / (size.tokens / max(1, size.tools)))
+        counts, owners = held["count"][hit].astype(np.float64), owners[hit]
+        parts = worth * (1 + K1) * counts / (counts + norms[owners])
+        return np.bincount(owners, weights=parts, minlength=len(rows)).astype(np.float64)
+
+
+def rounded_length(length: int) -> int:
+    """A length as Tantivy keeps it, in one byte: exact for short texts, to an eighth for long ones."""
+    if length < 24:
+        return length
+    rest = length - 24
+    shift = max(0, rest.bit_length() - 4)
+    return 24 + (rest >> shift << shift)

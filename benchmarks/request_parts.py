@@ -19,7 +19,11 @@ TALK = "talk"
 PARTS = ("prompt", "definitions", "protocols", "memory", "discovery", "calls", "notices")
 # Blocks of ours in a system text; what stands around them is the prompt.
 BLOCKS = {
-    "protocols": re.compile(r"^<(active-protocols|changed-protocols)>\n.*?^</\1>", re.DOTALL | re.MULTILINE),
+    "protocols": re.compile(
+        r"^<(active-protocols|changed-protocols)>\n.*?^</\1>"
+        r"|^<context_diff id=\"[^\"]*active-protocols\">\n.*?^</context_diff>",  # as Pydantic AI appends a change
+        re.DOTALL | re.MULTILINE,
+    ),
     "memory": re.compile(r"^<working-memory>\n.*?^</working-memory>", re.DOTALL | re.MULTILINE),
 }
 

@@ -15,7 +15,7 @@ from toolcrib.agent.events import ConfirmationRequired, Event, ToolDiscoveryResu
 ALL: list[Event] = [
     events.RunStarted(session="s", text="Hi", model="offline"),
     events.ToolDiscoveryStart(query="find"),
-    ToolDiscoveryResult(query="find", tools=("a", "b"), confidence=0.9, took_ms=1.5),
+    ToolDiscoveryResult(query="find", tools=("a", "b"), confidence=0.9, took_ms=1.5, named=("c",)),
     events.ToolsEnabled(names=("a",)),
     events.ToolStarted(call_id="1", name="a", arguments={"x": (1, 2)}),
     events.ToolFinished(call_id="1", name="a", text="ok", failed=False, took_ms=2.0),
@@ -59,6 +59,7 @@ def test_every_event_can_be_said_in_json_its_type_first() -> None:
         "tools": ["a", "b"],
         "confidence": 0.9,
         "took_ms": 1.5,
+        "named": ["c"],
     }
     assert said[4]["arguments"] == {"x": [1, 2]}
     assert said[6]["expires_at"] == "2026-11-15T00:00:00+00:00"

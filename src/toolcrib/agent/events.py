@@ -22,13 +22,14 @@ class _Told:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted(_Told):
-    """A run begins; `confirmation` is given when it is the answer to one."""
+    """A run begins. Where it is the answer to a question by a button, `confirmation` says which, `approved` how."""
 
     type: Literal["run_started"] = field(default="run_started", init=False)
     session: str
     text: str
     model: str
     confirmation: str | None = None
+    approved: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,13 +42,14 @@ class ToolDiscoveryStart(_Told):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolDiscoveryResult(_Told):
-    """What it found, in the order shown; none when nothing fits."""
+    """What it found, best first: `tools` to call, and others `named` that a search by name gives. None may fit."""
 
     type: Literal["tool_discovery_result"] = field(default="tool_discovery_result", init=False)
     query: str
     tools: tuple[str, ...]
     confidence: float
     took_ms: float
+    named: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

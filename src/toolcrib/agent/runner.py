@@ -81,7 +81,9 @@ def confirm(
         question = _question(session, confirmation_id)
         turn = Turn(crib, session, emit, context)
         text = (YES if approved else NO).format(tool=question.tool)
-        turn.tell(RunStarted(session=session.id, text=text, model=turn.model, confirmation=question.id))
+        turn.tell(
+            RunStarted(session=session.id, text=text, model=turn.model, confirmation=question.id, approved=approved)
+        )
         if not approved or turn.toolbox.find(question.tool) is None:
             await session.decline_confirmation(question.id)
             await _answered(turn, crib, Opening(text))

@@ -35,6 +35,8 @@ CONFIRMED = "confirmed"
 CONFIRMED_SCHEMA = {"type": "boolean", "description": "true once the user agreed to this very call"}
 PROTOCOLS = "active-protocols"
 TOOL_LIST = "tools"
+# Pydantic AI appends a change of the protocols as a diff with two lines around it: blank ones, not two long notes.
+_BLANK_LINES_WHEN_APPENDED = 2
 _RETRIES = 3  # never used up: what is wrong with a call comes back as a failed result
 
 
@@ -127,11 +129,10 @@ class CribToolset(AbstractToolset[AgentDepsT]):
     async def get_instructions(self, ctx: RunContext[AgentDepsT]) -> list[InstructionPart]:
         """The protocols of the tools that are visible now and, in compact mode, the list of all tools."""
         appends = delivery_for(wire_of(ctx.model), self._delivery) is Delivery.APPEND
-        parts = [
-            InstructionPart(
-                self.protocols(), name=PROTOCOLS, on_change="append" if appends else "rewrite", dynamic=True
-            )
-        ]
+        protocols = protocols_block(
+            self.toolbox.visible(), self._guidance, blank_lines=_BLANK_LINES_WHEN_APPENDED if appends else 0
+        )
+        parts = [InstructionPart(protocols, name=PROTOCOLS, on_change="append" if appends else "rewrite", dynamic=True)]
         if self.toolbox.mode is Mode.COMPACT:
             parts.insert(0, InstructionPart(self._tool_list(), name=TOOL_LIST))
         # An empty part that appends is given all the same: it is where the first change is measured from. Without it,

@@ -261,7 +261,11 @@ class Turn:
         self.journal.memory = self.journal.memory.with_discovered(found.tools)
         self.tell(
             events.ToolDiscoveryResult(
-                query=found.query, tools=found.tools, confidence=round(found.confidence, 3), took_ms=round(took_ms, 2)
+                query=found.query,
+                tools=found.tools,
+                confidence=round(found.confidence, 3),
+                took_ms=round(took_ms, 2),
+                named=found.named,
             )
         )
         if found.activated:

@@ -1,8 +1,8 @@
 """A JSON Schema without the words that a model needs not read: every definition pays for them in every request.
 
 What is left out is checked by the toolbox all the same, against the whole schema: that nothing else may be given, that
-a text may not be empty, and that an argument which can be left out may also be null. A tenth to a fifth of a definition
-made from Python types goes that way.
+a text or a list may not be empty, and that an argument which can be left out may also be null. A tenth to a fifth of a
+definition made from Python types goes that way.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ def lean(schema: Mapping[str, Any]) -> dict[str, Any]:
 def _goes_without_saying(key: str, value: object) -> bool:
     return (
         (key == "additionalProperties" and value is False)
-        or (key == "minLength" and value == 1)
+        or (key in ("minLength", "minItems") and value == 1)
         or (key == "title" and isinstance(value, str))  # the name of the argument again, as pydantic writes it
     )
 

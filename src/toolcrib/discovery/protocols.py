@@ -11,6 +11,8 @@ from toolcrib.tools.tool import Tool
 # A note must not end the block it stands in, and speak to the model as if it were us.
 _OUR_TAGS = re.compile(r"<(?=\s*/?\s*(?:active|changed)-protocols)", re.IGNORECASE)
 
+NEW_LINE = "\n"
+
 
 class Delivery(StrEnum):
     """How the model learns that the active protocols changed."""
@@ -56,10 +58,10 @@ def active_notes(tools: Iterable[Tool], guidance: Guidance | None = None) -> tup
     return tuple(notes)
 
 
-def protocols_block(tools: Iterable[Tool], guidance: Guidance | None = None) -> str:
-    """The block for these tools; nothing at all when there is nothing to say."""
-    notes = active_notes(tools, guidance)
-    return "\n".join(["<active-protocols>", *map(str, notes), "</active-protocols>"]) if notes else ""
+def protocols_block(tools: Iterable[Tool], guidance: Guidance | None = None, *, blank_lines: int = 0) -> str:
+    """The block for these tools; nothing at all when there is nothing to say. `blank_lines` stand after each note."""
+    notes = [f"{note}{NEW_LINE * blank_lines}" for note in active_notes(tools, guidance)]
+    return NEW_LINE.join(["<active-protocols>", *notes, "</active-protocols>"]) if notes else ""
 
 
 def protocol_delta(before: Sequence[Note], after: Sequence[Note]) -> str:

@@ -21,6 +21,7 @@ EXECUTE = "execute_tool"
 GET_TOOL = "get_tool"
 _UNSURE = "Perhaps"  # how a search says that it is not sure
 _NONE = "No tool fits"
+_NAMED = "search for its name: "  # how a search says which tools it did not hand over
 _ENOUGH = 0.8  # confidence from which tools already in sight need no search
 _MOST_SHOWN = 8
 _COMPACT = re.compile(r"<tools>\n(.*?)\n</tools>", re.DOTALL)
@@ -105,7 +106,11 @@ class Finder:
 
     def describe(self, tool: KnownTool) -> Plan[KnownTool]:
         """The tool with its parameters."""
-        if tool.name in self.conversation.tools or GET_TOOL not in self.conversation.tools:
+        if tool.name in self.conversation.tools:
+            return self.conversation.tools[tool.name]
+        if self.way is Way.SEARCH:
+            yield [self._asking(tool.name)]
+        if GET_TOOL not in self.conversation.tools:
             return self.conversation.tools.get(tool.name, tool)
         (result,) = yield [Wish(Call(tool=GET_TOOL, arguments={"name": tool.name}))]
         return specified_in(result.text) or tool
@@ -133,10 +138,11 @@ class Finder:
         if not any(call.same_as(asking.call) for call in self.done) and (active := self._active(task)):
             return active
         (result,) = yield [asking]
-        # The definitions have come with the answer, which only names them.
+        # The definitions have come with the answer, which only names them; of others, the name is all there is.
+        handed, _, beside = result.text.partition(_NAMED)
         sighted = {tool.name: tool for tool in self.in_sight}
-        named = dict.fromkeys(found[0] for found in _NAME.finditer(result.text))
-        tools = [sighted[name] for name in named if name in sighted and not result.text.startswith(_NONE)]
+        tools = [sighted[name] for name in _names(handed) if name in sighted and not result.text.startswith(_NONE)]
+        tools += [KnownTool(name, "") for name in _names(beside.partition("\n")[0])]
         return Found(tools=tools, sure=_UNSURE not in result.text, text=result.text)
 
     def _active(self, task: str) -> Found | None:
@@ -182,3 +188,8 @@ class Finder:
         by_name = {tool.name: tool for tool in tools}
         shown = [by_name[hit.name] for hit in worth_showing(found, _MOST_SHOWN)]
         return Found(tools=shown, sure=found.confidence >= SURE_FROM)
+
+
+def _names(text: str) -> list[str]:
+    """Every word that could be the name of a tool, once."""
+    return list(dict.fromkeys(found[0] for found in _NAME.finditer(text)))

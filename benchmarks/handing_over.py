@@ -1,0 +1,90 @@
+"""What one search hands over: whether the right tool is among it, and what the next request then costs.
+
+The requests of site editors (`tests/data/cms_requests.jsonl`) go to `tool_search` in their own words, on a new toolbox
+each, with the budget of a search and without one.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import partial
+from pathlib import Path
+from statistics import mean, median
+
+from pydantic_ai.models import TOOL_AVAILABILITY_ANNOUNCEMENT
+
+from benchmarks import report
+from toolcrib.agent.prompt import Prompt
+from toolcrib.catalog import Catalog
+from toolcrib.discovery.breadth import BUDGET_TOKENS
+from toolcrib.discovery.overhead import exchange
+from toolcrib.discovery.protocols import protocols_block
+from toolcrib.discovery.search_surface import SEARCH_NAME, search_surface
+from toolcrib.discovery.tokens import count_tokens, definitions_tokens, message_tokens
+from toolcrib.discovery.toolbox import Toolbox
+from toolcrib.search.index import ToolIndex
+
+REQUESTS = Path(__file__).parents[1] / "tests/data/cms_requests.jsonl"
+NO_BUDGET = 10**9
+MARKS = 4  # around the prompt, as around each message
+CALL_TOKENS = 20  # of the call that follows; those of the conversations take 8 to 25
+
+
+@dataclass(frozen=True)
+class Handed:
+    """One request: where its tool came out, and the tokens of the request after a first call."""
+
+    text: str
+    right: str  # "handed over", "named" or "neither"
+    tools: int
+    tokens: int
+    without_budget: "Handed | None" = None
+
+
+async def hand_over(catalog: Catalog) -> list[Handed]:
+    """Search for every request."""
+    index = ToolIndex(catalog)
+    rows = [json.loads(line) for line in REQUESTS.read_text("utf-8").splitlines()]
+    handed: list[Handed] = []
+    for row in rows:
+        right = {row["tool"]} if isinstance(row["tool"], str) else set(row["tool"])
+        free = await searched(catalog, index, row["text"], right, NO_BUDGET)
+        bound = await searched(catalog, index, row["text"], right, BUDGET_TOKENS)
+        handed.append(Handed(bound.text, bound.right, bound.tools, bound.tokens, free))
+    return handed
+
+
+async def searched(catalog: Catalog, index: ToolIndex, text: str, right: set[str], budget: int) -> Handed:
+    """One search on a new toolbox."""
+    toolbox = Toolbox(catalog, index, surface=partial(search_surface, budget_tokens=budget))
+    result = await toolbox.call(SEARCH_NAME, {"query": text})
+    found, visible = result.value, toolbox.visible()
+    place = "handed over" if right & set(found.tools) else "named" if right & set(found.named) else "neither"
+    prompt = Prompt().render(today=date(2026, 1, 1), finder=SEARCH_NAME)
+    tokens = (
+        count_tokens(prompt)
+        + MARKS
+        + definitions_tokens(visible)
+        + count_tokens(protocols_block(visible))
+        + message_tokens(exchange(SEARCH_NAME, {"query": text}, result.text))
+        + count_tokens(TOOL_AVAILABILITY_ANNOUNCEMENT.format(names=", ".join(f"`{name}`" for name in found.activated)))
+        + CALL_TOKENS
+        + 2 * MARKS
+    )
+    return Handed(text, place, len(found.tools), tokens)
+
+
+def handing(handed: Sequence[Handed]) -> report.Table:
+    """With the budget and without."""
+    free = [one.without_budget for one in handed if one.without_budget is not None]
+    head = ["", "right tool handed over", "named", "neither", "tools", "tokens, median", "mean", "most"]
+    return [head, _row(f"budget of {BUDGET_TOKENS} tokens", handed), _row("without a budget", free)]
+
+
+def _row(label: str, handed: Sequence[Handed]) -> list[object]:
+    places, tokens = Counter(one.right for one in handed), [one.tokens for one in handed]
+    counts = [places[place] for place in ("handed over", "named", "neither")]
+    tools = f"{mean(one.tools for one in handed):.1f}"
+    return [label, *counts, tools, f"{median(tokens):,.0f}", f"{mean(tokens):,.0f}", f"{max(tokens):,}"]

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.checkpoint.memory import InMemorySaver
 
 from benchmarks.wire import Call, Turn, WireServer
 
 FOLDER = Path(__file__).parents[2] / "examples" / "frameworks"
+LOOPS = ["openai_chat.py", "openai_responses.py", "anthropic_messages.py", "langgraph_agent.py"]
 NOTE = "Never more than 1 litre."
 SCRIPT = [
     Turn(Call("tool_search", {"query": "give it water"})),
@@ -49,6 +52,32 @@ def test_openai_chat(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     assert bodies[2]["messages"][-1]["content"] == "The fern has 0.5 litres more."
 
 
+def test_langgraph(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    bodies = started("langgraph_agent.py", "Give the fern some water", SCRIPT, monkeypatch)
+    assert capsys.readouterr().out == "The fern is happy.\n"
+    tools = [[entry["function"]["name"] for entry in body["tools"]] for body in bodies]
+    assert tools[0] == ["tool_search"]
+    assert tools[1] == tools[2]
+    assert "water_plant" in tools[1]
+    assert [NOTE in body["messages"][0]["content"] for body in bodies] == [False, True, True]
+    assert bodies[2]["messages"][-1]["content"] == "The fern has 0.5 litres more."
+    assert [convert_to_openai_tool(entry) for entry in bodies[1]["tools"]] == bodies[1]["tools"]  # as `bind_tools` does
+
+
+async def test_a_checkpoint_of_langgraph_keeps_the_tools_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    with WireServer([*SCRIPT, Turn("Yes, half a litre.")]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        example = runpy.run_path(str(FOLDER / "langgraph_agent.py"))
+        graph = example["graph"]().compile(checkpointer=InMemorySaver())
+        config = {"configurable": {"thread_id": "one"}}
+        empty = {"version": 1, "active": [], "used": []}
+        await graph.ainvoke({"messages": [("user", "Water the fern")], "toolbox": empty}, config)
+        ended = await graph.ainvoke({"messages": [("user", "Was it enough?")]}, config)
+    assert ended["messages"][-1].text == "Yes, half a litre."
+    assert "water_plant" in [entry["function"]["name"] for entry in server.bodies[-1]["tools"]]
+
+
 def test_openai_responses(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     bodies = started("openai_responses.py", "Give the fern some water", SCRIPT, monkeypatch)
     assert capsys.readouterr().out == "The fern is happy.\n"
@@ -76,7 +105,7 @@ def test_anthropic_messages(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     assert bodies[2]["messages"][-1]["content"][0]["content"] == "The fern has 0.5 litres more."
 
 
-@pytest.mark.parametrize("file", ["openai_chat.py", "openai_responses.py", "anthropic_messages.py"])
+@pytest.mark.parametrize("file", LOOPS)
 @pytest.mark.parametrize(("said", "outcome"), [("y", "The fern is no more."), ("", "The user said no.")])
 def test_a_risky_call_waits_for_a_yes(
     file: str, said: str, outcome: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -88,7 +117,7 @@ def test_a_risky_call_waits_for_a_yes(
     assert outcome in str(bodies[1])
 
 
-@pytest.mark.parametrize("file", ["openai_chat.py", "openai_responses.py", "anthropic_messages.py"])
+@pytest.mark.parametrize("file", LOOPS)
 def test_a_model_that_never_ends_is_stopped(
     file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

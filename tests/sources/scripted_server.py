@@ -75,6 +75,9 @@ def do(name: str, arguments: dict[str, Any], params: dict[str, Any], number: int
                 told = {"progressToken": token, "progress": done, "total": 2, "message": f"step {done}"}
                 send({"method": "notifications/progress", "params": told})
             return text("done")
+        case "ask" | "ask_for_page" | "sample" as how:
+            ask(how, number)
+            return None
         case "change" | "change_quietly" as how:
             TOOLS[0]["description"] = "Say the text again, louder."
             TOOLS.append(tool("shout"))
@@ -86,7 +89,31 @@ def do(name: str, arguments: dict[str, Any], params: dict[str, Any], number: int
             return text(arguments.get("text", ""))
 
 
+def ask(how: str, number: int) -> None:
+    """Ask the client something; its reply comes as a message with our number."""
+    form = {"type": "object", "properties": {"size": {"type": "string"}}, "required": ["size"]}
+    question = {"role": "user", "content": {"type": "text", "text": "Which size?"}}
+    method, params = {
+        "ask": ("elicitation/create", {"mode": "form", "message": "Which\u200b size?", "requestedSchema": form}),
+        "ask_for_page": (
+            "elicitation/create",
+            {"mode": "url", "message": "Sign in.", "url": "https://example.com/login", "elicitationId": "1"},
+        ),
+        "sample": ("sampling/createMessage", {"messages": [question], "maxTokens": 10}),
+    }[how]
+    send({"id": f"question-{number}", "method": method, "params": params})
+
+
+def hear(message: dict[str, Any]) -> None:
+    """Tell the caller what the client replied."""
+    said = message.get("result", message.get("error"))
+    send({"id": int(message["id"].partition("-")[2]), "result": text(json.dumps(said, sort_keys=True))})
+
+
 def answer(message: dict[str, Any]) -> None:
+    if str(message.get("id")).startswith("question-"):
+        hear(message)
+        return
     number, params = message.get("id"), message.get("params") or {}
     match message.get("method"):
         case "initialize":

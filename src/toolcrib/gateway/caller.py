@@ -1,9 +1,10 @@
-"""Whose call it is: a name by which policy and rates know them, and the request by which they can be spoken to."""
+"""Who calls: a name by which policy and rates know them, and the request by which they can be spoken to."""
 
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
@@ -16,7 +17,7 @@ LOCAL = "local"  # the caller on stdio, where there is only one
 
 @dataclass(frozen=True, slots=True)
 class CallerContext:
-    """Whose call it is; what a tool is given as its context."""
+    """Whose request it is."""
 
     name: str
     request: Context
@@ -37,6 +38,12 @@ class CallerContext:
         """Whether the client can show a question to its user."""
         return can_be_asked(self.request.session.client_capabilities)
 
-    async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """Tell the client how far the upstream is, if it asked to hear of it."""
-        await self.request.session.report_progress(progress, total, message)
+    @property
+    def session_key(self) -> object:
+        """What the requests of one session have in common; nothing in the newer protocol, which has none."""
+        return None if self.is_modern else self.connection
+
+    @property
+    def connection(self) -> Connection:
+        """The SDK's own, which it keeps from handlers: there is no other place for what belongs to a session."""
+        return self.request.session._connection  # pyright: ignore[reportPrivateUsage]

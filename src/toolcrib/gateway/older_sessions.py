@@ -109,8 +109,7 @@ class OlderSessions:
         """The session of this request; None in the newer protocol, which has none."""
         if caller.is_modern:
             return None
-        # The SDK keeps the connection from handlers, and has no other place for what belongs to a session.
-        connection = caller.request.session._connection  # pyright: ignore[reportPrivateUsage]
+        connection = caller.connection
         if _KEY not in connection.state:
             session = OlderSession(self._made(caller.name), connection, can_be_asked=caller.can_be_asked)
             connection.state[_KEY] = session

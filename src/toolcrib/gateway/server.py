@@ -25,9 +25,11 @@ from toolcrib.gateway.answers import found_definition, surface_definition, text_
 from toolcrib.gateway.asking import Answer, asked
 from toolcrib.gateway.caller import LOCAL, CallerContext, Context
 from toolcrib.gateway.confirmation import Questions, taken_code, with_code
+from toolcrib.gateway.conversation import Conversation
 from toolcrib.gateway.gate import Gate
 from toolcrib.gateway.large_results import LargeResults
 from toolcrib.gateway.older_sessions import ChangingServer, OlderSessions
+from toolcrib.gateway.parked import ParkedCalls
 from toolcrib.gateway.patience import PATIENCE_SECONDS, Patience
 from toolcrib.gateway.remembered import Remembered
 from toolcrib.gateway.surface import CALLERS, INSTRUCTIONS, gateway_surface
@@ -69,11 +71,15 @@ class Gateway:
         self._remembered = remembered
         self._questions = questions or Questions()
         self._large = large_results or LargeResults()
+        self._parked = ParkedCalls()
         self._patience = Patience(gate.catalog, patience_seconds)
         self.keeping: list[asyncio.Task[None]] = []  # tasks that end when a source is remembered
         self._toolboxes: dict[str, Toolbox] = {}
         self._older = OlderSessions(gate.catalog, self._made_toolbox) if activate else None
         gate.catalog.add(self._large.tool())
+        for source in sources.sources:
+            if isinstance(source, McpSource):
+                source.relay_questions()
         self._index = ToolIndex(gate.catalog)
         self.server: Server[None] = (ChangingServer if activate else Server[None])(
             "toolcrib",
@@ -127,6 +133,7 @@ class Gateway:
                 task.cancel()
             await asyncio.gather(*self.keeping, return_exceptions=True)
             await self._patience.end()
+            await self._parked.end()
             self.gate.close()
             await self.sources.stop()
 
@@ -158,6 +165,8 @@ class Gateway:
 
     async def _call_tool(self, ctx: Context, params: mcp_types.CallToolRequestParams) -> Answer:
         caller = CallerContext.of(ctx)
+        if params.request_state in self._parked:
+            return self._answer(await self._parked.resume(caller, params), caller)
         session = self._older.of(caller) if self._older else None
         toolbox = session.toolbox if session else self.toolbox(caller.name)
         name = params.name
@@ -171,18 +180,25 @@ class Gateway:
             await self._patience.wait(name, arguments)
         if session and of_surface:
             session.make_room()
-        result = await toolbox.call(name, arguments, caller)
-        if session:
+        conversation = Conversation(caller)
+        called = toolbox.call(name, arguments, conversation)
+        # Only a tool of an upstream asks back, and only in the newer protocol does the call have to be parked for it.
+        parks = caller.is_modern and (name in CALLERS or not of_surface)
+        result = await (self._parked.begin(called, conversation, params) if parks else called)
+        if session and isinstance(result, ToolResult):
             await session.show(name, result, caller)
-        if isinstance(result.value, PendingApproval):
+        if isinstance(result, ToolResult) and isinstance(result.value, PendingApproval):
             yes = await asked(result.value, caller, params, code, self._questions)
             if not isinstance(yes, bool):
                 return yes
             pending = result.value
-            result = await toolbox.call(pending.tool, pending.arguments, caller, approved=pending.approve())
+            called = toolbox.call(pending.tool, pending.arguments, conversation, approved=pending.approve())
+            result = await (self._parked.begin(called, conversation, params) if parks else called)
         return self._answer(result, caller)
 
-    def _answer(self, result: ToolResult, caller: CallerContext) -> mcp_types.CallToolResult:
+    def _answer(self, result: ToolResult | Answer, caller: CallerContext) -> Answer:
+        if not isinstance(result, ToolResult):
+            return result
         if not isinstance(result.value, mcp_types.CallToolResult):
             return self._large.fit(text_answer(result.text, failed=result.failed), caller.name)
         answer = result.value

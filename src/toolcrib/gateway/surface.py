@@ -36,8 +36,23 @@ def gateway_surface(toolbox: Toolbox, *, sources: SourceStates | None = None) ->
     return tuple(one.with_metadata(source=SOURCE) for one in made)
 
 
+class _Lines:
+    """The line of each tool that was shown. A tool is frozen, and so is what its caller may do with it."""
+
+    def __init__(self, display: Display) -> None:
+        self._display = display
+        self._made: dict[str, tuple[Tool, str]] = {}
+
+    def __call__(self, tool: Tool) -> str:
+        held = self._made.get(tool.name)
+        if held is None or held[0] is not tool:
+            held = self._made[tool.name] = tool, self._display.line(tool)
+        return held[1]
+
+
 def _search_tools(display: Display, sources: SourceStates | None) -> Tool:
     toolbox = display.toolbox
+    line = _Lines(display)
 
     @tool(description=SEARCH_TOOLS, phrases=("find a tool",))
     async def search_tools(query: Query, limit: int = 8) -> ToolResult:
@@ -51,7 +66,7 @@ def _search_tools(display: Display, sources: SourceStates | None) -> Tool:
             return nothing_found(display, query, missing, found.warnings)
         lines = [
             "Found:" if sure else "Perhaps one of these:",
-            tool_list(map(display.line, shown)),
+            tool_list(map(line, shown)),
             *_from_memory(shown, sources),
             *not_searched(missing),
             "Next: call_tool(name, arguments), or get_tool(name) for all details.",

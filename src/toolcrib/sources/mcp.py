@@ -86,6 +86,13 @@ class McpSource:
         """
         self._keep([mcp_types.Tool.model_validate(definition) for definition in known])
 
+    def relay_questions(self) -> None:
+        """Let the server ask back during a call, from the next connection on: the call's context answers.
+
+        A server is told so when it is connected to. Without, it is told that nobody can be asked.
+        """
+        self._connection.relays_questions = True
+
     async def start(self) -> None:
         """Begin to follow the server in the background; comes back at once. A server that is switched off stays so."""
         if self._keeping is None and not self.server.disabled:

@@ -26,6 +26,7 @@ from toolcrib.sources.breaker import Breaker, Clock
 from toolcrib.sources.mcp_failures import Lost, lost, needs_login, not_started, refused
 from toolcrib.sources.mcp_http import HttpTransport
 from toolcrib.sources.mcp_limits import McpLimits
+from toolcrib.sources.mcp_questions import ServerQuestions
 from toolcrib.sources.mcp_server import McpServer
 from toolcrib.sources.mcp_stdio import ProcessTransport
 from toolcrib.sources.source import SourceState
@@ -69,6 +70,8 @@ class McpConnection:
             longest_pause=8 * self.limits.rest_seconds,
             clock=clock,
         )
+        self.relays_questions = False  # whether the server may ask back during a call
+        self._questions = ServerQuestions(server.name)
         self._connecting = asyncio.Lock()
         self._transport: ProcessTransport | HttpTransport | None = None
         self._client: Client[Any] | None = None
@@ -115,17 +118,21 @@ class McpConnection:
         *,
         repeatable: bool = False,
         progress: ProgressHandler | None = None,
+        context: object = None,
     ) -> mcp_types.CallToolResult:
-        """What the server's tool gives, untouched. Only a call that may be repeated is, and only once."""
+        """What the server's tool gives, untouched. Only a call that may be repeated is, and only once.
+
+        `context` is whose call it is, and answers what the server asks back.
+        """
         if not self._calls.may_try():
             raise SourceError(
                 f"{self.server.name} is left alone: it did not answer {self.limits.failures_allowed} calls in a row.",
                 hint=f"Try again in {math.ceil(self._calls.pause())} seconds, or use another tool.",
             )
-        outcome = await self._call_once(name, arguments, progress)
+        outcome = await self._call_once(name, arguments, progress, context)
         if isinstance(outcome, Lost) and (repeatable or outcome.never_ran):
             await self._sleep(self.limits.first_pause_seconds)
-            outcome = await self._call_once(name, arguments, progress)
+            outcome = await self._call_once(name, arguments, progress, context)
         if isinstance(outcome, Lost):
             unknown = "" if outcome.never_ran or outcome.still_connected else " Whether it did its work is not known."
             raise SourceError(f"{self.server.name} gave no result: {outcome.reason}.{unknown}")
@@ -139,13 +146,14 @@ class McpConnection:
     # How it is kept
 
     async def _call_once(
-        self, name: str, arguments: Mapping[str, Any], progress: ProgressHandler | None
+        self, name: str, arguments: Mapping[str, Any], progress: ProgressHandler | None, context: object
     ) -> mcp_types.CallToolResult | Lost:
         seconds = self.server.call_seconds or self.limits.call_seconds
         client = await self._connected()
         try:
-            async with asyncio.timeout(seconds):
-                result = await client.call_tool_mcp(name, dict(arguments), progress_handler=progress or _unheard)
+            async with asyncio.timeout(seconds) as limit:
+                with self._questions.during(context, limit, seconds):
+                    result = await client.call_tool_mcp(name, dict(arguments), progress_handler=progress or _unheard)
         except TimeoutError:
             self._calls.failed()
             if self._calls.pause() > 0:  # it hangs, so it is started anew
@@ -215,9 +223,10 @@ class McpConnection:
         return client
 
     def _made_transport(self) -> ProcessTransport | HttpTransport:
+        size, questions = self.limits.message_bytes, self._questions if self.relays_questions else None
         if self.server.transport == "stdio":
-            return ProcessTransport(self.server, most_message_bytes=self.limits.message_bytes, ended=self._ended)
-        return HttpTransport(self.server, most_message_bytes=self.limits.message_bytes, auth=self._auth)
+            return ProcessTransport(self.server, most_message_bytes=size, ended=self._ended, questions=questions)
+        return HttpTransport(self.server, most_message_bytes=size, auth=self._auth, questions=questions)
 
     async def _listen(self, client: "Client[Any]") -> None:
         """In the newer protocol, news of tools come only to those who listen."""

@@ -15,8 +15,9 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from typing_extensions import Unpack
 
+from toolcrib.sources.mcp_questions import ServerQuestions
+from toolcrib.sources.mcp_relay import RelaySession, relaying
 from toolcrib.sources.mcp_server import McpServer
-from toolcrib.sources.mcp_stdio import RelaySession
 from toolcrib.sources.web_logging import keep_keys_out_of_logs
 
 _CONNECT_SECONDS = 30.0
@@ -56,12 +57,20 @@ class WatchedTransport(httpx2.AsyncBaseTransport):
 class HttpTransport(ClientTransport):
     """One MCP server over streamable HTTP, or over HTTP with SSE."""
 
-    def __init__(self, server: McpServer, *, most_message_bytes: int, auth: httpx2.Auth | None = None) -> None:
+    def __init__(
+        self,
+        server: McpServer,
+        *,
+        most_message_bytes: int,
+        auth: httpx2.Auth | None = None,
+        questions: ServerQuestions | None = None,
+    ) -> None:
         self.legacy_only = server.transport == "sse"  # it is older than the newer protocol
         self.watched = WatchedTransport(most_message_bytes, needs_stream=self.legacy_only)
         self._server = server
         self._most_message_bytes = most_message_bytes
         self._auth = auth
+        self._questions = questions
 
     @asynccontextmanager
     async def connect_session(
@@ -71,7 +80,7 @@ class HttpTransport(ClientTransport):
         self.watched = WatchedTransport(self._most_message_bytes, needs_stream=self.legacy_only)
         async with (
             self._streams() as (received, outgoing),
-            RelaySession(received, outgoing, **session_kwargs) as session,
+            RelaySession(received, outgoing, **relaying(session_kwargs, self._questions)) as session,
         ):
             yield session
 

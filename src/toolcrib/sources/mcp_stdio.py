@@ -20,11 +20,13 @@ from mcp import ClientSession
 from mcp.client.stdio import get_default_environment
 from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.shared.message import SessionMessage
-from mcp_types import INTERNAL_ERROR, CallToolResult, ErrorData, JSONRPCError
+from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError
 from mcp_types.jsonrpc import jsonrpc_message_adapter
 from pydantic import ValidationError
 from typing_extensions import Unpack
 
+from toolcrib.sources.mcp_questions import ServerQuestions
+from toolcrib.sources.mcp_relay import RelaySession, relaying
 from toolcrib.sources.mcp_server import McpServer
 
 LOG_CHARACTERS = 4_000  # of what a program wrote to stderr: enough for the end of a traceback
@@ -34,22 +36,21 @@ _CHUNK = 1 << 16
 _ANSWER_TO = re.compile(rb'^\s*\{[^{]*?"id"\s*:\s*(\d+)|"id"\s*:\s*(\d+)\s*\}\s*$')
 
 
-class RelaySession(ClientSession):
-    """A session that hands results on as they are: what a server promised of its output is for the reader to judge."""
-
-    async def validate_tool_result(self, name: str, result: CallToolResult) -> None:
-        return
-
-
 class ProcessTransport(ClientTransport):
     """One program that speaks MCP over stdin and stdout. `ended` is called when it closes its output."""
 
     def __init__(
-        self, server: McpServer, *, most_message_bytes: int, ended: "Callable[[ProcessTransport], None]"
+        self,
+        server: McpServer,
+        *,
+        most_message_bytes: int,
+        ended: "Callable[[ProcessTransport], None]",
+        questions: ServerQuestions | None = None,
     ) -> None:
         self._server = server
         self._most_message_bytes = most_message_bytes
         self._ended = ended
+        self._questions = questions
         self._log = b""
 
     @property
@@ -78,7 +79,8 @@ class ProcessTransport(ClientTransport):
             tasks.start_soon(self._write, process, sent)
             tasks.start_soon(self._drain, process)
             try:
-                async with received, outgoing, RelaySession(received, outgoing, **session_kwargs) as session:
+                options = relaying(session_kwargs, self._questions)
+                async with received, outgoing, RelaySession(received, outgoing, **options) as session:
                     yield session
             finally:
                 with anyio.CancelScope(shield=True):

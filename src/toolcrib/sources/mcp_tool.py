@@ -49,7 +49,7 @@ class McpToolCall:
         progress = context.report_progress if isinstance(context, ReportsProgress) else None
         try:
             answer = await self.connection.call(
-                self.definition.name, arguments, repeatable=self._is_repeatable, progress=progress
+                self.definition.name, arguments, repeatable=self._is_repeatable, progress=progress, context=context
             )
         except SourceError as error:
             return ToolResult.failure(" ".join(filter(None, (str(error), error.hint))))

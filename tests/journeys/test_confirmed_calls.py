@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from scripted_agent import Shop, scripted
 
-from toolcrib.agent.events import ConfirmationRequired, ToolFinished
+from toolcrib.agent.events import ConfirmationRequired, RunStarted, ToolFinished
 from toolcrib.agent.runner import RunResult, collected, confirm, run
 from toolcrib.errors import ConfirmationError
 from toolcrib.stores.session import Session
@@ -132,6 +132,33 @@ async def test_a_button_declines_and_the_model_hears_why(session: Session) -> No
     done = await collected(confirm(session, question.id, False, crib=crib))
     assert (shop.deleted, done.answer) == ([], "Then it stays.")
     assert session.confirmations == ()
+
+
+@pytest.mark.parametrize("repeated", [DELETE, CONFIRMED], ids=["plainly", "as if confirmed"])
+async def test_after_a_no_by_button_the_same_call_is_not_asked_about_again(session: Session, repeated: object) -> None:
+    shop = Shop()
+    other = [("delete_page", {"slug": "home"})]
+    crib, question = await asked(session, shop, repeated, other, "Then home?", DELETE, "Shall I after all?")
+    done = await collected(confirm(session, question.id, False, crib=crib))
+    first, second = texts(done)
+    assert first == "delete_page was not called: the user declined. Do not call it again; go on without it."
+    assert second.startswith("requires_confirmation")
+    assert [one.arguments for one in done.confirmations] == [{"slug": "home"}]
+    later = await run(session, "I changed my mind: delete old", crib=crib)
+    assert [one.arguments for one in later.confirmations] == [{"slug": "old"}], "another turn may ask again"
+    assert shop.deleted == []
+
+
+@pytest.mark.parametrize("approved", [True, False])
+async def test_the_first_event_says_which_question_was_answered_and_how(session: Session, approved: bool) -> None:
+    crib, question = await asked(session, Shop(), "Well.")
+    done = await collected(confirm(session, question.id, approved, crib=crib))
+    begun = done.events[0]
+    assert isinstance(begun, RunStarted)
+    assert (begun.confirmation, begun.approved) == (question.id, approved)
+    said = (await run(session, "And now?", crib=crib)).events[0]
+    assert isinstance(said, RunStarted)
+    assert (said.confirmation, said.approved) == (None, None)
 
 
 async def test_where_only_buttons_count_words_do_not(session: Session) -> None:

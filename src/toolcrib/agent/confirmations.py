@@ -44,12 +44,16 @@ class Confirmations:
         said = reply(text)
         if said is Reply.NO:
             for one in last:
-                await self._session.decline_confirmation(one.id)
-            self._declined = frozenset(one.digest for one in last)
+                await self.decline(one)
             return last
         if said is Reply.OTHER and self._in_words:
             self._answerable = frozenset(one.id for one in last)
         return ()
+
+    async def decline(self, confirmation: Confirmation) -> None:
+        """The user said no by a button: the question is gone, and the same call is not asked about again."""
+        await self._session.decline_confirmation(confirmation.id)
+        self._declined |= {confirmation.digest}
 
     async def grant(self, confirmation: Confirmation) -> None:
         """The user agreed by a button: the call that follows may take this one."""

@@ -3,6 +3,7 @@
 First what the model said, before any of its calls is made; then what came back, while the model is asked again.
 """
 
+import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ class Journal:
         self._toolbox = toolbox
         self._kept: list[object] = []  # the parts that are stored, and the responses
         self._log: list[Any] = []
+        self._writing: asyncio.Task[None] | None = None  # goes on while the model is asked
         self.memory: WorkingMemory = session.memory
 
     def note(self, event: Event) -> None:
@@ -63,6 +65,34 @@ class Journal:
             title=None if self._session.title else _title(fresh),
             events=log,
         )
+
+    def keep_results(self, request: ModelRequest) -> None:
+        """What came back is kept while the model is asked again; the user's words only together with an answer."""
+        if not any(part.part_kind == "user-prompt" for part in request.parts):
+            self._writing = asyncio.create_task(self.keep([request]))
+
+    async def keep_answer(self, messages: Sequence[ModelMessage]) -> None:
+        """What the model just said, and what it was asked with."""
+        await self._written()
+        said = messages[-2:]
+        if said and isinstance(said[-1], ModelResponse) and not self.has(said[-1]):
+            await self.keep(said, usage_of(said[-1]))
+
+    async def keep_interrupted(self, messages: Sequence[ModelMessage]) -> None:
+        """What came after the last answer of a run that was stopped.
+
+        Without an answer of this turn there is nothing to keep: the user will say it again.
+        """
+        await self._written()
+        last = max((at for at, message in enumerate(messages) if isinstance(message, ModelResponse)), default=-1)
+        if last >= 0 and self.has(messages[last]):
+            await self.keep(messages[last + 1 :])
+
+    async def _written(self) -> None:
+        """What was being written is written, or the failure to is raised here."""
+        writing, self._writing = self._writing, None
+        if writing is not None:
+            await writing
 
 
 def usage_of(response: ModelResponse) -> dict[str, int | float]:

@@ -17,11 +17,12 @@ from typing import Any
 
 from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, UserPromptPart
 
+from toolcrib.agent.confirmed import CONFIRMED
 from toolcrib.agent.crib import Crib
 from toolcrib.agent.events import Answered, ConfirmationRequired, Event, Failed, RunStarted, UsageEvent, Warning
 from toolcrib.agent.faults import fault_of, without_secrets
-from toolcrib.agent.toolset import CONFIRMED
-from toolcrib.agent.turn import Emit, Opening, Turn
+from toolcrib.agent.telling import Emit
+from toolcrib.agent.turn import Opening, Turn
 from toolcrib.discovery.modes import choose_mode
 from toolcrib.errors import ConfirmationError, StoreError
 from toolcrib.stores.record import Confirmation
@@ -85,7 +86,7 @@ def confirm(
             RunStarted(session=session.id, text=text, model=turn.model, confirmation=question.id, approved=approved)
         )
         if not approved or turn.toolbox.find(question.tool) is None:
-            await session.decline_confirmation(question.id)
+            await turn.confirmations.decline(question)
             await _answered(turn, crib, Opening(text))
             return
         await turn.confirmations.grant(question)

@@ -9,7 +9,7 @@ repair of arguments, time limits and confirmation hold here as everywhere else.
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias
 
 from pydantic_ai import RunContext
 from pydantic_ai.exceptions import ApprovalRequired, ToolFailed
@@ -18,21 +18,17 @@ from pydantic_ai.tools import AgentDepsT, ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
 from toolcrib.agent.arguments import AnyArguments, given
+from toolcrib.agent.confirmed import without_confirmed
+from toolcrib.agent.definitions import Definitions
 from toolcrib.agent.models import wire_of
 from toolcrib.discovery.approval import Approval, PendingApproval
 from toolcrib.discovery.guidance import Guidance
 from toolcrib.discovery.modes import Mode
 from toolcrib.discovery.protocols import Delivery, delivery_for, protocols_block
 from toolcrib.discovery.render import compact_list
-from toolcrib.discovery.schema_reading import properties_of
 from toolcrib.discovery.toolbox import Toolbox
-from toolcrib.discovery.wire import description, schema
-from toolcrib.policy import Decision
 from toolcrib.tools.result import ToolResult
-from toolcrib.tools.tool import Tool
 
-CONFIRMED = "confirmed"
-CONFIRMED_SCHEMA = {"type": "boolean", "description": "true once the user agreed to this very call"}
 PROTOCOLS = "active-protocols"
 TOOL_LIST = "tools"
 # Pydantic AI appends a change of the protocols as a diff with two lines around it: blank ones, not two long notes.
@@ -94,7 +90,7 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         self._deferred = deferred
         self._consent = consent
         self._watch = watch
-        self._definitions: dict[str, tuple[Tool, bool, ToolDefinition]] = {}
+        self._definitions = Definitions(confirmable=consent is not None)
         self._listed: tuple[int, str] = (-1, "")  # the list of compact mode, and the revision it was made for
 
     @property
@@ -124,7 +120,7 @@ class CribToolset(AbstractToolset[AgentDepsT]):
 
     def definitions(self) -> list[ToolDefinition]:
         """The visible tools as the model sees them."""
-        return [self._definition(tool) for tool in self.toolbox.visible()]
+        return self._definitions.visible(self.toolbox)
 
     async def get_instructions(self, ctx: RunContext[AgentDepsT]) -> list[InstructionPart]:
         """The protocols of the tools that are visible now and, in compact mode, the list of all tools."""
@@ -159,7 +155,9 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         return result.text
 
     async def _result(self, name: str, arguments: object, ctx: RunContext[AgentDepsT]) -> ToolResult:
-        arguments, confirmed = self._without_confirmed(name, arguments)
+        confirmed = False
+        if self._consent is not None:
+            arguments, confirmed = without_confirmed(arguments, self.toolbox.find(name))
         result = await self.toolbox.call(name, arguments, ctx.deps)
         pending = result.value
         if not isinstance(pending, PendingApproval):
@@ -186,51 +184,8 @@ class CribToolset(AbstractToolset[AgentDepsT]):
     def _entry(self, definition: ToolDefinition) -> ToolsetTool[AgentDepsT]:
         return ToolsetTool(toolset=self, tool_def=definition, max_retries=_RETRIES, args_validator=AnyArguments())
 
-    def _definition(self, tool: Tool) -> ToolDefinition:
-        asks = self._consent is not None and self._asks(tool)
-        held = self._definitions.get(tool.name)
-        if held is None or held[0] is not tool or held[1] is not asks:
-            parameters = schema(tool.parameters)
-            if asks and CONFIRMED not in parameters["properties"]:
-                parameters["properties"] = {**parameters["properties"], CONFIRMED: CONFIRMED_SCHEMA}
-            made = ToolDefinition(
-                name=tool.name, description=description(tool) or None, parameters_json_schema=parameters, strict=False
-            )
-            held = self._definitions[tool.name] = (tool, asks, made)
-        return held[2]
-
-    def _asks(self, tool: Tool) -> bool:
-        surface = any(tool is own for own in self.toolbox.surface)
-        return not surface and self.toolbox.verdict(tool).decision is Decision.ASK
-
-    def _without_confirmed(self, name: str, arguments: object) -> tuple[object, bool]:
-        """The arguments of the tool alone, and whether the model says that the user agreed."""
-        if self._consent is None or not isinstance(arguments, dict):
-            return arguments, False
-        sent = cast("dict[str, Any]", arguments)
-        tool = self.toolbox.find(name)
-        if tool is not None and CONFIRMED in properties_of(tool.parameters):  # a word of the tool's own, and ours too
-            return sent, sent.get(CONFIRMED) is True
-        return _stripped(sent)
-
     def _tool_list(self) -> str:
         revision = self.toolbox.catalog.revision
         if self._listed[0] != revision:
             self._listed = (revision, f"<tools>\n{compact_list(self.toolbox.tools)}\n</tools>")
         return self._listed[1]
-
-
-def _stripped(arguments: dict[str, Any]) -> tuple[dict[str, Any], bool]:
-    """Arguments without `confirmed`; tools that call other tools may have it one level down, where models put it."""
-    kept: dict[str, Any] = {}
-    confirmed = arguments.get(CONFIRMED) is True
-    for key, value in arguments.items():
-        if key == CONFIRMED:
-            continue
-        if isinstance(value, dict) and CONFIRMED in value:
-            inner = dict(cast("dict[str, Any]", value))
-            confirmed = confirmed or inner.pop(CONFIRMED) is True
-            kept[key] = inner
-        else:
-            kept[key] = value
-    return kept, confirmed

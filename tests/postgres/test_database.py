@@ -128,8 +128,9 @@ async def test_errors_of_the_work_are_not_tried_again(postgres_url: str) -> None
     ],
 )
 async def test_what_is_wrong_is_told_without_the_password(
-    postgres_url: str, change: dict[str, str], problem: str
+    postgres_url: str, change: dict[str, str], problem: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(room, "OPENING_SECONDS", 0.0)
     address = PostgresAddress.read(postgres_url.replace("toolcrib@", "toolcrib:s3cret@"))
     address.parameters.update(change)
     database = PostgresDatabase(postgres_url)

@@ -268,7 +268,7 @@ any_text = st.text(st.characters(exclude_categories=()), max_size=5)  # also hal
 @given(history=st.lists(json_values | any_text, max_size=6), toolbox=st.dictionaries(any_text, json_values, max_size=3))
 def test_any_json_comes_back_as_it_was(backend: Backend, history: list[object], toolbox: dict[str, object]) -> None:
     async def there_and_back() -> SessionRecord:
-        async with backend.open(backend.new_place()) as store:
+        async with backend.open(backend.emptied_place()) as store:
             async with store.open("s") as session:
                 for message in history:
                     await session.append([message], toolbox=toolbox, events=[message])

@@ -20,6 +20,8 @@ operations = st.one_of(
     st.tuples(st.just("ask"), ids),
     st.tuples(st.just("delete"), ids),
     st.tuples(st.just("copy"), ids),
+    st.tuples(st.just("take"), ids),
+    st.tuples(st.just("move"), ids),
     st.tuples(st.just("purge"), st.just("")),
 )
 
@@ -37,7 +39,7 @@ async def _walk(backend: Backend, steps: list[tuple[str, tuple[str, str]]]) -> N
     expected: dict[str, dict[str, list[str]]] = {tenant: {} for tenant in TENANTS}
     questions: dict[tuple[str, str], list[Confirmation]] = defaultdict(list)
     clock = Clock()
-    async with backend.open(backend.new_place(), clock) as root:
+    async with backend.open(backend.emptied_place(), clock) as root:
         stores = {tenant: root.for_tenant(tenant) for tenant in TENANTS}
         for number, (tenant, (what, id)) in enumerate(steps):
             store, own = stores[tenant], expected[tenant]
@@ -55,6 +57,17 @@ async def _walk(backend: Backend, steps: list[tuple[str, tuple[str, str]]]) -> N
                     await store.delete(id)
                 own.pop(id, None)
                 questions.pop((tenant, id), None)
+            elif what == "take" and questions[tenant, id]:
+                async with store.open(id, create=False) as session:
+                    asked = next((one for one in questions[tenant, id] if one.settled_as is None), None)
+                    if asked is not None:
+                        taken = await session.take_confirmation(asked.id, asked.digest)
+                        assert isinstance(taken, Confirmation)
+                        questions[tenant, id] = [taken if one is asked else one for one in questions[tenant, id]]
+            elif what == "move" and id in own:  # out, and in again, as a store is moved
+                record = await store.read(id)
+                await store.delete(id)
+                await store.restore(record)
             elif what == "copy" and id in own:
                 with pytest.raises(StoreError, match="already"):
                     await store.restore(await store.read(id))
@@ -74,6 +87,7 @@ async def _compare(
 ) -> None:
     for tenant, store in stores.items():
         assert store.tenant == tenant
+        assert not any([await store.is_open(id) for id in expected[tenant]])
         assert {info.id: info.messages for info in await store.sessions()} == {
             id: len(messages) for id, messages in expected[tenant].items()
         }
@@ -91,7 +105,10 @@ async def _nobody_takes_what_is_not_his(
             async with store.open(id) as session:
                 for one in asked:
                     taken = await session.take_confirmation(one.id, one.digest)
-                    assert isinstance(taken, Confirmation) if tenant == owner else taken is Refusal.UNKNOWN
+                    if tenant != owner:
+                        assert taken is Refusal.UNKNOWN
+                    else:
+                        assert taken is Refusal.USED if one.settled_as else isinstance(taken, Confirmation)
 
 
 async def test_two_tenants_may_have_the_same_session_open(store: Store) -> None:

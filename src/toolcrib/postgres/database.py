@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from psycopg_pool import AsyncConnectionPool
 
 PATIENCE_SECONDS = 30.0
+OPENING_SECONDS = 5.0  # a database that was never reached may be just starting, but more likely its address is wrong
 ASK_AGAIN_SECONDS = 0.1
 
 Result = TypeVar("Result")
@@ -145,10 +146,12 @@ class PostgresDatabase:
     def __repr__(self) -> str:
         return f"PostgresDatabase({self.place!r})"
 
-    async def _again_when_lost(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
+    async def _again_when_lost(
+        self, attempt: Callable[[], Awaitable[Result]], patience_seconds: float | None = None
+    ) -> Result:
         from toolcrib.postgres.wording import in_our_words, was_lost
 
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + (PATIENCE_SECONDS if patience_seconds is None else patience_seconds)
         with in_our_words(self.place):
             while True:
                 try:
@@ -166,15 +169,22 @@ class PostgresDatabase:
             _leftovers.extend([self._room] if self._room is not None and self._room.pool is not None else [])
             self._room = _Room(os.getpid(), loop)
         room = self._room
-        if room.pool is None or len(room.brought_up) < len(self._components):
-            async with room.opening:
-                # A pool tells only that nothing came in time; a first connection of our own tells why.
-                async with self.own_connection() as connection:
-                    for component in self._components[len(room.brought_up) :]:
-                        await bring_up(connection, component)
-                        room.brought_up.append(component)
-                room.pool = room.pool or await self._open()
+        if room.pool is not None and len(room.brought_up) == len(self._components):
+            return room.pool
+        async with room.opening:
+            if room.pool is None or len(room.brought_up) < len(self._components):
+                await self._again_when_lost(lambda: self._bring_up(room), OPENING_SECONDS)
+            room.pool = room.pool or await self._open()
         return room.pool
+
+    async def _bring_up(self, room: _Room) -> None:
+        from psycopg import AsyncConnection
+
+        # Also when there is nothing to do: a pool tells only that nothing came in time, a connection of our own why.
+        async with await AsyncConnection.connect(autocommit=True, **self._parameters) as connection:
+            for component in self._components[len(room.brought_up) :]:
+                await bring_up(connection, component)
+                room.brought_up.append(component)
 
     async def _open(self) -> "AsyncConnectionPool[Any]":
         from psycopg_pool import AsyncConnectionPool

@@ -27,9 +27,14 @@ def was_lost(error: BaseException) -> bool:
         return False  # it was waited for long enough
     if isinstance(error, psycopg.InterfaceError):
         return True
-    # Without a state it is the driver that speaks, of a connection that ended; 57P0x is a server that goes down or up.
-    state = error.sqlstate if isinstance(error, psycopg.OperationalError) else ""
-    return state is None or state.startswith(("08", "57P0"))
+    if not isinstance(error, psycopg.OperationalError):
+        return False
+    if error.sqlstate is not None:
+        return error.sqlstate.startswith(("08", "57P0"))  # 57P0x: the server goes down, or comes up
+    # Without a state the driver speaks: of a connection that ended, or of one that did not come about. A server that
+    # refuses us (a wrong password) will do so again, unless it is only on its way down or up.
+    said = str(error)
+    return "FATAL" not in said or "starting up" in said or "shutting down" in said or "terminating" in said
 
 
 @contextmanager

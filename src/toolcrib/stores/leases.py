@@ -69,16 +69,16 @@ class Heartbeat:
 
     def _begin(self) -> None:
         self._process = os.getpid()
-        self._held: set[Lease] = set()
+        self._held: dict[Lease, Callable[[], object] | None] = {}
         self._changing = threading.Lock()
         self._ended = threading.Event()
 
-    def hold(self, lease: Lease) -> None:
-        """Keep this lease alive from now on."""
+    def hold(self, lease: Lease, lost: Callable[[], object] | None = None) -> None:
+        """Keep this lease alive from now on; `lost` is called, in another thread, when it was taken over."""
         if self._process != os.getpid():
             self._begin()  # after a fork: the thread, and what it holds, stayed with the parent
         with self._changing:
-            self._held.add(lease)
+            self._held[lease] = lost
             if len(self._held) == 1:
                 self._ended = threading.Event()
                 threading.Thread(target=self._beat, args=(self._ended,), name="toolcrib-leases", daemon=True).start()
@@ -87,7 +87,7 @@ class Heartbeat:
         """Stop keeping it alive; the thread ends with the last one. Gives whether it was held."""
         with self._changing:
             was_held = lease in self._held
-            self._held.discard(lease)
+            self._held.pop(lease, None)
             if not self._held:
                 self._ended.set()
         return was_held
@@ -102,8 +102,11 @@ class Heartbeat:
                 logger.warning("The leases of %s could not be renewed: %s", _named(held), error)
                 continue
             for lease in lost:
+                told = self._held.get(lease)
                 if self.let_go(lease):  # if not, it was given back while we asked, and nobody took it
                     logger.warning("The session %r was taken over by another process.", lease.session)
+                    if told is not None:
+                        told()
 
 
 def _named(held: tuple[Lease, ...]) -> str:

@@ -70,25 +70,28 @@ class PostgresStore:
 
     @asynccontextmanager
     async def open(
-        self, session_id: str | None = None, *, create: bool = True, wait_seconds: float = 0
+        self, session_id: str | None = None, *, create: bool = True, wait_seconds: float = 0, take_over: bool = False
     ) -> AsyncGenerator[Session]:
         """The session, for writing, by nobody else at the same time (see `Store.open`)."""
         id = new_id() if session_id is None else checked_id(session_id)
         lease = Lease.wish(self._tenant, id)
         try:
-            record = await when_free(lambda: to_the_end(self._begin(lease, create=create)), wait_seconds)
+            record = await when_free(
+                lambda: to_the_end(self._begin(lease, create=create, take_over=take_over)), wait_seconds
+            )
         except asyncio.CancelledError:
             await self._end(lease)  # it may have been taken just then
             raise
-        self._heartbeat.hold(lease)
         writer = PostgresWriter(self._database, lease, self._clock, self._lease_now, self._news)
+        session = Session(record, writer, self._clock)
+        self._heartbeat.hold(lease, session.lose_soon)
         try:
-            yield Session(record, writer, self._clock)
+            yield session
         finally:
             self._heartbeat.let_go(lease)
             await self._end(lease)
 
-    async def _begin(self, lease: Lease, *, create: bool) -> SessionRecord:
+    async def _begin(self, lease: Lease, *, create: bool, take_over: bool) -> SessionRecord:
         async def take(connection: "AsyncConnection[Any]") -> SessionRecord:
             await leases.lock(connection, lease.tenant, lease.session)
             if not await rows.has_session(connection, lease.tenant, lease.session):
@@ -97,7 +100,7 @@ class PostgresStore:
                 at = self._clock()
                 fresh = SessionRecord(id=lease.session, created_at=at, updated_at=at)
                 await rows.insert_session(connection, lease.tenant, fresh)
-            await leases.take(connection, lease, self._lease_now())
+            await leases.take(connection, lease, self._lease_now(), by_force=take_over)
             return await rows.select_session(connection, lease.tenant, lease.session, events=False)
 
         return await self._database.write(take)

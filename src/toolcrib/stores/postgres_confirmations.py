@@ -68,7 +68,7 @@ async def settle_confirmation(
 ) -> Confirmation | Refusal:
     """One statement decides: it changes the row only while the confirmation is open, so only one caller succeeds.
 
-    `again` says that the connection broke in an earlier try, which may have succeeded.
+    `again` says that the same caller succeeded before, but the connection broke when that should have been kept.
     """
     where = (lease.tenant, lease.session, id)
     settled = await connection.execute(

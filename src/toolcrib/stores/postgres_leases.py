@@ -27,9 +27,10 @@ async def lock(connection: "AsyncConnection[Any]", tenant: str, session: str) ->
     )
 
 
-async def take(connection: "AsyncConnection[Any]", lease: Lease, now: int | None) -> None:
-    """Take the lease, or refuse when somebody else has it; for the one who holds the lock."""
-    await refuse_busy(connection, lease.tenant, lease.session, now, unless=lease.token)
+async def take(connection: "AsyncConnection[Any]", lease: Lease, now: int | None, *, by_force: bool = False) -> None:
+    """Take the lease, or refuse when somebody else has it, unless by force; for the one who holds the lock."""
+    if not by_force:
+        await refuse_busy(connection, lease.tenant, lease.session, now, unless=lease.token)
     us = Owner.here()
     await connection.execute(
         "INSERT INTO toolcrib_leases (tenant, session, token, host, pid, started, expires_at) VALUES"

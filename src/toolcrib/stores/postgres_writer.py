@@ -60,12 +60,13 @@ class PostgresWriter:
 
         async def settle(connection: "AsyncConnection[Any]") -> Confirmation | Refusal:
             nonlocal again
-            was_tried, again = again, True
             if not await leases.renew(connection, self._lease, self._lease_now()):
                 raise SessionLostError(self._lease.session)
-            return await confirmations.settle_confirmation(
-                connection, self._lease, id, digest, settled_as, at=at, again=was_tried
+            settled = await confirmations.settle_confirmation(
+                connection, self._lease, id, digest, settled_as, at=at, again=again
             )
+            again = isinstance(settled, Confirmation)  # it is, unless the connection breaks before that is kept
+            return settled
 
         settled = await self._database.write(settle)
         self._told(True)

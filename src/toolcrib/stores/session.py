@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from math import isfinite
@@ -36,6 +37,8 @@ class Session:
         self._writer = writer
         self._clock = clock
         self._writing = asyncio.Lock()
+        self._loop = asyncio.get_running_loop()
+        self.lost = asyncio.Event()  # set when somebody took it over: nothing more can be written
 
     @property
     def id(self) -> str:
@@ -73,6 +76,11 @@ class Session:
         """The questions that the user can still answer, oldest first."""
         now = self._clock()
         return tuple(one for one in self._record.confirmations if one.is_pending(now))
+
+    def lose_soon(self) -> None:
+        """Let the event loop know that it was taken over; may be called from any thread."""
+        with suppress(RuntimeError):  # the loop has ended, and with it whoever would care
+            self._loop.call_soon_threadsafe(self.lost.set)
 
     async def append(
         self,

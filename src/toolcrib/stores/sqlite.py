@@ -68,24 +68,25 @@ class SqliteStore:
 
     @asynccontextmanager
     async def open(
-        self, session_id: str | None = None, *, create: bool = True, wait_seconds: float = 0
+        self, session_id: str | None = None, *, create: bool = True, wait_seconds: float = 0, take_over: bool = False
     ) -> AsyncGenerator[Session]:
         """The session, for writing, by nobody else at the same time (see `Store.open`)."""
         id = new_id() if session_id is None else checked_id(session_id)
         lease = Lease.wish(self._tenant, id)
         try:
-            record = await when_free(lambda: self._begin(lease, create=create), wait_seconds)
+            record = await when_free(lambda: self._begin(lease, create=create, take_over=take_over), wait_seconds)
         except asyncio.CancelledError:
             await self._end(lease)  # it may have been taken just then
             raise
-        self._heartbeat.hold(lease)
+        session = Session(record, _Writer(self._file, lease, self._clock), self._clock)
+        self._heartbeat.hold(lease, session.lose_soon)
         try:
-            yield Session(record, _Writer(self._file, lease, self._clock), self._clock)
+            yield session
         finally:
             self._heartbeat.let_go(lease)
             await self._end(lease)
 
-    async def _begin(self, lease: Lease, *, create: bool) -> SessionRecord:
+    async def _begin(self, lease: Lease, *, create: bool, take_over: bool) -> SessionRecord:
         def take(connection: sqlite3.Connection) -> SessionRecord:
             now = self._clock()
             if not rows.has_session(connection, self._tenant, lease.session):
@@ -93,7 +94,7 @@ class SqliteStore:
                     raise rows.unknown_session(connection, self._tenant, lease.session)
                 fresh = SessionRecord(id=lease.session, created_at=now, updated_at=now)
                 rows.insert_session(connection, self._tenant, fresh)
-            leases.take(connection, lease, now)
+            leases.take(connection, lease, now, by_force=take_over)
             return rows.select_session(connection, self._tenant, lease.session, events=False)
 
         return await to_the_end(self._file.write(take))

@@ -10,9 +10,10 @@ from toolcrib.stores.moments import microseconds
 from toolcrib.stores.owner import Owner
 
 
-def take(connection: sqlite3.Connection, lease: Lease, now: datetime) -> None:
-    """Take the lease, or refuse when somebody else has it."""
-    refuse_busy(connection, lease.tenant, lease.session, now)
+def take(connection: sqlite3.Connection, lease: Lease, now: datetime, *, by_force: bool = False) -> None:
+    """Take the lease, or refuse when somebody else has it, unless by force."""
+    if not by_force:
+        refuse_busy(connection, lease.tenant, lease.session, now)
     us = Owner.here()
     connection.execute(
         "INSERT OR REPLACE INTO leases (tenant, session, token, host, pid, started, expires_at)"

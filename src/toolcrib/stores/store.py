@@ -30,9 +30,11 @@ class Store(Protocol):
         ...
 
     def open(
-        self, session_id: str | None = None, *, create: bool = True, wait_seconds: float = 0
+        self, session_id: str | None = None, *, create: bool = True, wait_seconds: float = 0, take_over: bool = False
     ) -> "AbstractAsyncContextManager[Session]":
         """The session, for writing, by nobody else at the same time; a new one when no id is given.
+
+        With `take_over`, whoever has it open loses it, and can write nothing more.
 
         Raises:
             SessionBusyError: Somebody else has it open, and still had after `wait_seconds`.

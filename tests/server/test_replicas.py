@@ -109,3 +109,35 @@ def test_who_heard_more_than_was_kept_goes_on_where_the_log_ends(place: str) -> 
         other.say(session, "second")
     assert told.status_code == 200
     assert heard(told) == []
+
+
+def test_a_run_can_be_stopped_from_another_replica(place: str) -> None:
+    shop = Shop()
+    gate = Gate(shop)
+    with replicas(place, WAIT, "Ada is through.", shop=shop) as (one, other):
+        session = one.session()
+        path = f"/api/sessions/{session}/messages"
+        with one.http.stream("POST", path, json={"text": "go"}) as answer:
+            told = events(answer)
+            assert next(event for _, event in told if event["type"] == "tool_started")
+            stopped = other.post(f"/api/sessions/{session}/stop").json()
+            again = other.post(f"/api/sessions/{session}/stop").json()
+            gate.open()  # what it was doing comes to an end, and finds that it cannot go on
+            rest = [event for _, event in told]
+        seen = one.http.get(f"/api/sessions/{session}").json()
+    assert (stopped, again) == ({"stopped": True}, {"stopped": False})
+    assert kinds(rest)[-2:] == ["failed", "usage"]
+    assert "answered" not in kinds(rest)
+    assert [line["event"]["type"] for line in seen["events"]] == ["run_started", "failed"]
+    assert seen["events"][-1]["event"]["message"] == "Stopped."
+
+
+def test_a_session_can_be_deleted_while_another_replica_works_in_it(place: str) -> None:
+    shop = Shop()
+    gate = Gate(shop)
+    with replicas(place, WAIT, "Ada is through.", shop=shop) as (one, other):
+        session = one.session()
+        began(one, f"/api/sessions/{session}/messages", "tool_started")
+        assert other.http.delete(f"/api/sessions/{session}").status_code == 204
+        assert other.http.get(f"/api/sessions/{session}").status_code == 404
+        gate.open()

@@ -80,11 +80,16 @@ class Runs:
         return run
 
     async def stop(self, store: Store, session: str) -> bool:
-        """End a run; gives whether there was one."""
+        """End a run, here or on another replica; gives whether there was one."""
         found = self._live.get((store.tenant, session))
-        if found is None:
+        if found is not None:
+            await self._end(*found, STOPPED)
+            return True
+        if not await store.is_open(session):
             return False
-        await self._end(*found, STOPPED)
+        # What it was about to do there is not kept, and it begins nothing more: it cannot write any longer.
+        async with store.open(session, create=False, take_over=True) as taken:
+            await taken.append(events=[STOPPED.to_json()])
         return True
 
     async def close(self, grace_seconds: float) -> None:
@@ -110,10 +115,21 @@ class Runs:
         with logged_session(run.session):
             try:
                 async with store.open(run.session, create=False) as session:
-                    await self._follow(run, begun, store, session, happening)
+                    watch = asyncio.create_task(self._end_when_lost(run, session))
+                    try:
+                        await self._follow(run, begun, store, session, happening)
+                    finally:
+                        watch.cancel()
             except Exception as error:
                 if not _settle(begun, error):
                     logger.error("A run ended badly", exc_info=error)
+
+    async def _end_when_lost(self, run: LiveRun, session: Session) -> None:
+        """Another replica was asked to stop it, or took us for dead."""
+        await session.lost.wait()
+        for live, task in list(self._live.values()):
+            if live is run:
+                await self._end(run, task, STOPPED)
 
     async def _follow(
         self, run: LiveRun, begun: "asyncio.Future[None]", store: Store, session: Session, happening: Happening

@@ -1,6 +1,7 @@
 """`toolcrib serve` and `toolcrib demo`: what they serve, where, and what they refuse."""
 
 import json
+import logging
 import socket
 import sys
 from collections.abc import Callable
@@ -34,6 +35,7 @@ class Listener:
     def __init__(self) -> None:
         self.app: FastAPI | None = None
         self.options = Options()
+        self.levels: list[int] = []
 
     def __call__(self, app: FastAPI, options: Options, taken: socket.socket) -> None:
         self.app, self.options = app, options
@@ -57,8 +59,8 @@ def listener(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Listener:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TOOLCRIB_STORE", str(tmp_path / "sessions.db"))
     monkeypatch.setenv("TOOLCRIB_CMS_DATA", str(tmp_path / "cms"))
-    monkeypatch.setattr("toolcrib.server.logs.log_as_json", lambda: None)
     here = Listener()
+    monkeypatch.setattr("toolcrib.server.logs.log_as_json", lambda level: here.levels.append(level))
     monkeypatch.setattr(listening, "listen", here)
     return here
 
@@ -155,6 +157,7 @@ def test_the_demo_shows_a_site_and_keeps_everything_in_its_folder(
 ) -> None:
     said = demo()
     assert [line[:2] for line in said.splitlines()] == ["1.", "2.", "3."]
+    assert listener.levels == [logging.WARNING]  # what to try stays in sight: no line for each request
     app = listener.get("/api/app").json()
     assert (app["name"], app["site"], app["model"]) == ("Verdant CMS", "/site/", "offline")
     assert "Verdant" in listener.get("/site/").text

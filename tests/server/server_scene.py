@@ -19,7 +19,7 @@ from toolcrib.server.served import Served
 from toolcrib.stores.sqlite import SqliteStore
 from toolcrib.stores.store import Store
 
-PATIENCE = 20.0  # seconds: every wait has an end
+PATIENCE = 60.0  # seconds: every wait has an end
 QUIET = {"requests_per_second": 10_000.0, "burst": 10_000, "grace_seconds": 1.0}
 
 
@@ -46,6 +46,15 @@ class Scene:
     http: httpx2.Client
     shop: Shop
     script: Script
+
+    def when_warm(self) -> httpx2.Response:
+        """What `/health/ready` says when the server has stopped warming up."""
+        for _ in range(int(PATIENCE / 0.05)):
+            ready = self.http.get("/health/ready")
+            if "The server is warming up." not in ready.json()["reasons"]:
+                return ready
+            threading.Event().wait(0.05)
+        raise AssertionError(ready.text)
 
     def session(self) -> str:
         return self.http.post("/api/sessions").json()["id"]

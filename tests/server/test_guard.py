@@ -28,7 +28,7 @@ def test_without_the_token_nothing_is_told_but_that_the_server_is_up() -> None:
         assert here.http.get("/api/app", headers={"Authorization": f"Basic {ALICE}"}).status_code == 401
         assert here.http.get("/api/app", headers=bearer(ALICE)).status_code == 200
         assert here.http.get("/health").status_code == 200
-        assert here.http.get("/health/ready").status_code == 200
+        assert here.when_warm().status_code == 200
 
 
 def test_a_browser_trades_the_token_for_a_cookie_that_only_this_site_sends() -> None:

@@ -16,7 +16,7 @@ from toolcrib.tools.extraction import Entity, Extraction
 def test_a_server_that_can_work_is_ready() -> None:
     with scene() as here:
         assert here.http.get("/health").json() == {"status": "ok"}
-        ready = here.http.get("/health/ready")
+        ready = here.when_warm()
     assert (ready.status_code, ready.json()) == (
         200,
         {"status": "ready", "reasons": [], "tools": 5, "runs": 0, "model": "function:scripted"},
@@ -29,7 +29,7 @@ def test_what_is_in_the_way_is_told_without_secrets(tmp_path: Path) -> None:
     shop = Shop()
     shop.catalog = Catalog()
     with scene(shop=shop, store=SqliteStore(place)) as here:
-        ready = here.http.get("/health/ready")
+        ready = here.when_warm()
         sessions = here.http.get("/api/sessions")
     assert ready.status_code == 503
     assert ready.json()["reasons"] == ["There are no tools.", "The session store cannot be used."]

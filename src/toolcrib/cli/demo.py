@@ -1,6 +1,7 @@
 """`toolcrib demo`: the reference CMS with its site and an agent, in the browser. No key is needed."""
 
 import json
+import logging
 import sys
 import threading
 import urllib.error
@@ -66,7 +67,8 @@ def demo(
         "3. Look at Inspector, Playground and Catalogue: what was found, why, and what it saves. Ctrl-C ends.",
     )
     show(address(options, taken), browser=browser)
-    run_server(served, options, taken, talk=talk)
+    # A line for each request would push what to try out of sight.
+    run_server(served, options, taken, talk=talk, log_level=logging.WARNING)
     return 0
 
 

@@ -1,5 +1,6 @@
 """`toolcrib serve`: an agent over HTTP, with its web page."""
 
+import logging
 import os
 from collections.abc import Generator, Iterable
 from contextlib import closing, contextmanager
@@ -37,6 +38,7 @@ def serve(
     token: Names = (),
     allow_host: Names = (),
     allow_origin: Names = (),
+    behind_proxy: Annotated[bool, Parameter(negative=())] = False,
     store: StorePlace = None,
 ) -> int:
     """Serve an agent over HTTP: a web page at /, the API under /api, AG-UI at /agui, /health and /metrics.
@@ -55,6 +57,8 @@ def serve(
             times. In TOOLCRIB_TOKEN it is safer: a command line can be seen by others.
         allow_host: A name by which the server may be called, besides `host`.
         allow_origin: A page elsewhere that may use it, such as `https://desk.example`.
+        behind_proxy: A proxy of yours stands before it: believe what it says of who calls, and whether by TLS
+            (`X-Forwarded-For`, `X-Forwarded-Proto`). Needs a token.
     """
     if app is not None and source is not None:
         raise LoadError("An app names its own tools.", hint="Give the file, or --from, not both.")
@@ -67,6 +71,7 @@ def serve(
         tokens=tenants((*token, *settings.tokens)),
         hosts=frozenset(name.casefold() for name in allow_host),
         origins=frozenset(origin.rstrip("/") for origin in allow_origin),
+        behind_proxy=behind_proxy,
     )
     served = _app(app, model, store, settings) if app else _tools(source, model, store, settings)
     from toolcrib.server.listening import taken_socket
@@ -91,7 +96,9 @@ def server_extra() -> Generator[None]:
         raise MissingExtraError("The server", "server") from error
 
 
-def run_server(served: "Served", options: "Options", taken: socket, *, talk: Iterable[str] = ()) -> None:
+def run_server(
+    served: "Served", options: "Options", taken: socket, *, talk: Iterable[str] = (), log_level: int = logging.INFO
+) -> None:
     """Say where the server is, and serve until a signal comes. `talk` is said to the person at the terminal."""
     from toolcrib.server.app import create_app
     from toolcrib.server.listening import address, listen
@@ -100,7 +107,7 @@ def run_server(served: "Served", options: "Options", taken: socket, *, talk: Ite
     with closing(taken):
         _ = served.model  # a model that cannot be used is said before anything else
         served = _with_spans(served)
-        log_as_json()
+        log_as_json(level=log_level)
         app = create_app(served, options)
         say(address(options, taken))
         for line in talk:

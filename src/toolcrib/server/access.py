@@ -23,9 +23,10 @@ PAGE_POLICY = (
     "connect-src 'self'; frame-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
-# The site shows what an agent wrote: no scripts at all. Only our own page may frame it.
+# The site shows what an agent wrote: no scripts at all, and no pictures from elsewhere, whose addresses could tell
+# others what was read here. Only our own page may frame it.
 SITE_POLICY = (
-    "default-src 'none'; style-src 'self'; img-src 'self' data: https:; form-action 'none'; base-uri 'none'; "
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'none'; base-uri 'none'; "
     "frame-ancestors 'self'"
 )
 _FOR_ALL = {
@@ -83,7 +84,7 @@ def _caller_trace(scope: Scope) -> Generator[None]:
 
 def _add_headers(path: str, message: Message) -> None:
     headers = MutableHeaders(scope=message)
-    on_site = path.startswith(SITE)
+    on_site = f"{path}/".startswith(SITE)  # `/site` too
     for name, value in _FOR_ALL.items():
         headers.setdefault(name, value)
     headers["Content-Security-Policy"] = SITE_POLICY if on_site else PAGE_POLICY

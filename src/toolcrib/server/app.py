@@ -28,20 +28,25 @@ from toolcrib.server.refusals import answer_errors
 from toolcrib.server.runs import Runs
 from toolcrib.server.served import Served
 from toolcrib.server.shapes import Refusal
+from toolcrib.server.warming import Warming
 
 ABOUT = """\
 An agent and its tools over HTTP. Say something with `POST /api/sessions/{id}/messages`: what happens comes back as
 server-sent events. Errors are `{"error": ..., "hint": ...}`.
 """
 
-WARMING = "what is there"  # the first search builds the index: before somebody waits for it
-
 
 def create_app(served: Served, options: Options | None = None) -> FastAPI:
     """An ASGI app. When it ends, runs are given `grace_seconds` to finish, and are parked after that."""
     options = options or Options()
     metrics = Metrics(is_tool=lambda name: name in served.crib.catalog)
-    house = House(served=served, options=options, runs=Runs(most=options.most_runs, watch=metrics), metrics=metrics)
+    house = House(
+        served=served,
+        options=options,
+        runs=Runs(most=options.most_runs, watch=metrics),
+        metrics=metrics,
+        warming=Warming(served.crib),
+    )
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncGenerator[None]:
@@ -49,7 +54,7 @@ def create_app(served: Served, options: Options | None = None) -> FastAPI:
         async with AsyncExitStack() as opened:
             for one in (served.store, served.crib.thinker, *served.opens):
                 await opened.enter_async_context(one)
-            warming = asyncio.create_task(asyncio.to_thread(served.crib.tool_index.search, WARMING))
+            warming = asyncio.create_task(house.warming())
             yield
             await asyncio.wait({warming})
             await house.runs.close(options.grace_seconds)

@@ -59,9 +59,10 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and origin not in self._options.origins and not _is_own(origin, host):
             return "origin", answer(403, "Another page may not use this server.", "Allow it with --allow-origin.")
-        # Browsers that send no Origin with a form still say where it comes from.
+        # Browsers that send no Origin, with a form or for a picture, still say where it comes from. Such a page could
+        # not read the answer, but it could make the server work. Links that lead to the page and the site are welcome.
         elsewhere = headers.get("sec-fetch-site", "none") in ("cross-site", "same-site") and origin is None
-        if elsewhere and scope["method"] not in ("GET", "HEAD"):
+        if elsewhere and (scope["method"] not in ("GET", "HEAD") or scope["path"].startswith(LIMITED_BELOW)):
             return "origin", answer(403, "Another page may not use this server.", "Allow it with --allow-origin.")
         return None
 
@@ -71,19 +72,19 @@ class Guard:
         state["tenant"] = ""
         if not self._tenants or scope["path"] in OPEN or scope["path"].startswith(OPEN_BELOW):
             return None
-        tenant = self._tenant(headers)
-        if tenant is not None:
-            state["tenant"] = tenant
-            return None
         asked = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [""])[0]
         if scope["path"] == "/" and asked and (cookie := self._cookie_for(asked)):
-            response = RedirectResponse("/", 303)
+            response = RedirectResponse("/", 303)  # so that the token stays in no address
             name, value = cookie
-            secure = scope.get("scheme") == "https"
+            secure = self._scheme(scope, headers) == "https"
             response.set_cookie(
                 name, value, max_age=_COOKIE_DAYS * 86_400, httponly=True, samesite="strict", secure=secure
             )
             return "", response
+        tenant = self._tenant(headers)
+        if tenant is not None:
+            state["tenant"] = tenant
+            return None
         if too_often := self._too_often(scope, None):  # nobody guesses a token by trying all
             return too_often
         hint = "Send it as `Authorization: Bearer ...`, or open /?token=... in a browser."
@@ -98,12 +99,22 @@ class Guard:
         return None
 
     def _too_often(self, scope: Scope, tenant: str | None) -> tuple[str, Response] | None:
-        client = scope.get("client")
-        seconds = self._rates.wait_for((tenant, client[0] if client else ""))
+        seconds = self._rates.wait_for((tenant, self._caller(scope)))
         if not seconds:
             return None
         retry = {"Retry-After": str(max(1, round(seconds)))}
         return "rate", answer(429, "Too many requests.", "Wait a little, then try again.", retry)
+
+    def _scheme(self, scope: Scope, headers: Headers) -> str:
+        """How the browser got here; a proxy of ours ends TLS, and says so. Others could say anything."""
+        told = headers.get("x-forwarded-proto", "") if self._options.behind_proxy else ""
+        return told.rpartition(",")[2].strip().casefold() or scope.get("scheme", "http")
+
+    def _caller(self, scope: Scope) -> str:
+        """Whose bucket it is: the address that our proxy added last, else the one that is connected."""
+        told = Headers(scope=scope).getlist("x-forwarded-for") if self._options.behind_proxy else []
+        client = scope.get("client")
+        return told[-1].rpartition(",")[2].strip() if told else client[0] if client else ""
 
     def _tenant(self, headers: Headers) -> str | None:
         scheme, _, secret = headers.get("authorization", "").partition(" ")

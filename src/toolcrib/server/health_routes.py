@@ -26,6 +26,8 @@ async def ready(house: HouseHere, response: Response) -> Readiness:
     """Whether a message would be answered, and what is in the way."""
     served = house.served
     model, reasons = _model(served)
+    if not house.warming.done:
+        reasons.append("The server is warming up.")
     if house.runs.closing:
         reasons.append("The server is about to end.")
     if not len(served.crib.catalog):

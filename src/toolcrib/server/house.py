@@ -16,6 +16,7 @@ from toolcrib.server.metrics import Metrics
 from toolcrib.server.options import Options
 from toolcrib.server.runs import Runs
 from toolcrib.server.served import Served
+from toolcrib.server.warming import Warming
 from toolcrib.stores.record import checked_id
 from toolcrib.stores.store import Store
 from toolcrib.tools.tool import Risk, Tool
@@ -31,6 +32,7 @@ class House:
     options: Options
     runs: Runs
     metrics: Metrics
+    warming: Warming
     _known: dict[str, "tuple[int, asyncio.Future[Any]]"] = field(default_factory=dict[str, Any], init=False)
 
     async def once(self, what: str, work: Callable[[], Awaitable[Answer]]) -> Answer:

@@ -19,6 +19,7 @@ class Options:
     tokens: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)  # secret: whose sessions it opens
     hosts: frozenset[str] = frozenset()  # further names by which the server may be called
     origins: frozenset[str] = frozenset()  # further pages that may call it, such as `https://app.example`
+    behind_proxy: bool = False  # a proxy of ours says who calls and whether by TLS (`X-Forwarded-For`, `-Proto`)
     body_bytes: int = 1_048_576
     requests_per_second: float = 20.0  # of one caller, on average
     burst: int = 100  # and at once
@@ -31,6 +32,11 @@ class Options:
             raise ServerError(
                 f"Without a token, the server listens on this machine only, not on {self.host!r}.",
                 hint="Set TOOLCRIB_TOKEN, or give --token, or leave --host out.",
+            )
+        if self.behind_proxy and not self.tokens:
+            raise ServerError(
+                "Behind a proxy everybody can call the server, so it needs a token.",
+                hint="Set TOOLCRIB_TOKEN, or give --token, or leave --behind-proxy out.",
             )
         if any(len(secret) < 8 for secret in self.tokens):
             raise ServerError("A token has at least 8 characters.", hint="Make one with: openssl rand -hex 16")

@@ -1,0 +1,83 @@
+"""Before anybody waits: the index is built and a turn rehearsed, in which no tool is called and no provider asked."""
+
+import logging
+import threading
+from typing import Any
+
+import pytest
+from scripted_agent import Shop, scripted
+from server_scene import PATIENCE, scene
+
+from toolcrib.agent.crib import Crib
+from toolcrib.agent.runner import run
+from toolcrib.catalog import Catalog
+from toolcrib.search.index import ToolIndex
+from toolcrib.search.result import SearchResult
+from toolcrib.server.warming import Warming
+from toolcrib.stores.sqlite import SqliteStore
+
+
+class SlowIndex(ToolIndex):
+    """An index whose first search waits for the test."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        super().__init__(catalog)
+        self.go_on = threading.Event()
+
+    def search(self, *args: Any, **options: Any) -> SearchResult:
+        assert self.go_on.wait(PATIENCE)
+        return super().search(*args, **options)
+
+
+def test_a_server_is_not_ready_while_it_warms_up_but_answers() -> None:
+    shop = Shop()
+    index = SlowIndex(shop.catalog)
+    with scene("Hello.", shop=shop, index=index) as here:
+        ready = here.http.get("/health/ready")
+        assert (ready.status_code, ready.json()["status"]) == (503, "not ready")
+        assert ready.json()["reasons"] == ["The server is warming up."]
+        assert here.http.get("/health").status_code == 200
+        assert here.say(here.session(), "Hello!")[-2]["text"] == "Hello."  # who comes early is served all the same
+        index.go_on.set()
+        assert here.when_warm().status_code == 200
+
+
+async def test_a_rehearsal_calls_no_tool_and_asks_no_provider() -> None:
+    shop, called = Shop(), list[str]()
+    shop.catalog = Catalog()
+
+    @shop.catalog.tool(phrases=["show me the stock"])
+    def show_stock() -> str:
+        """Show the stock."""
+        called.append("show_stock")
+        return "much"
+
+    script, model = scripted("never said")
+    warming = Warming(Crib(shop.catalog, model=model, learn=True))
+    assert not warming.done
+    await warming()
+    assert warming.done
+    assert (called, script.messages) == ([], [])
+    async with SqliteStore(None) as store, store.open() as session:  # in earnest, these very words do call it
+        await run(session, "show me the stock", crib=Crib(shop.catalog, model="offline"))
+    assert called == ["show_stock"]
+
+
+async def test_no_tools_are_no_reason_to_stop() -> None:
+    warming = Warming(Crib(Catalog()))
+    await warming()
+    assert warming.done
+
+
+class BrokenIndex(ToolIndex):
+    def search(self, *args: Any, **options: Any) -> SearchResult:
+        raise RuntimeError("broken")
+
+
+async def test_a_rehearsal_that_fails_is_logged_and_is_over(caplog: pytest.LogCaptureFixture) -> None:
+    shop = Shop()
+    warming = Warming(Crib(shop.catalog, index=BrokenIndex(shop.catalog)))
+    with caplog.at_level(logging.WARNING, "toolcrib"):
+        await warming()
+    assert warming.done
+    assert caplog.messages == ["The rehearsal failed."]

@@ -13,8 +13,13 @@ def get_forecast(city: str, days: int = 3) -> str:
 
 
 async def main() -> None:
-    crib = Crib(catalog, model="offline")  # or "openai:gpt-5.4", "anthropic:claude-sonnet-5-5", "ollama:qwen3", ...
-    async with SqliteStore(None) as store, store.open("tuesday") as session:  # or in a file: SqliteStore("talks.db")
+    async with (
+        Crib(
+            catalog, model="offline"
+        ) as crib,  # or "openai:gpt-5.4", "anthropic:claude-sonnet-5-5", "ollama:qwen3", ...
+        SqliteStore(None) as store,  # or in a file: SqliteStore("talks.db")
+        store.open("tuesday") as session,
+    ):
         done = await run(session, "What is the weather forecast for Paris?", crib=crib)
         assert "Sunny in Paris" in done.answer
 

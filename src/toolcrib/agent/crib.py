@@ -1,11 +1,18 @@
-"""A crib: everything a run needs besides the session. Made once, shared by all sessions."""
+"""A crib: everything a run needs besides the session. Made once, shared by all sessions.
+
+    async with Crib(catalog, model="openai:gpt-5.4") as crib:
+        ...
+
+At its end the connections to the model's provider are closed. What was given to a crib (an index, the catalogue's
+sources) belongs to whoever made it.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
@@ -60,6 +67,13 @@ class Crib:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "pinned", tuple(self.pinned))  # each session's toolbox reads them anew
+
+    async def __aenter__(self) -> Self:
+        await self.thinker.__aenter__()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+        await self.thinker.__aexit__(kind, error, trace)
 
     @cached_property
     def thinker(self) -> Model:

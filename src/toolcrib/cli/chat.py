@@ -94,7 +94,7 @@ async def _chat(
     lines = lines_here(settings.chat_history, NAMES)
     audience = EventLines() if as_json else ChatView()
     async with open_store(place or settings.sessions) as store:
-        async with crib.thinker, store.open(name) as session:
+        async with crib, store.open(name) as session:
             # One message gets one answer: what needs a yes is asked only where a person can be.
             turns = Turns(crib, store, session, audience, lines if message is None or lines.typed else None)
             if message is not None:

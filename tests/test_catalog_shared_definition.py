@@ -15,7 +15,7 @@ async def call(arguments: object, context: object = None, /) -> ToolResult:
 
 TEXT = st.text(st.characters(codec=None), max_size=20)  # also what no database would take
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXT,
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=8,
 )

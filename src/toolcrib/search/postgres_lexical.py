@@ -4,7 +4,7 @@ A request has rare and frequent terms. All tools with a rare one are candidates,
 frequent ones those that have two of them: reading every tool that says "get" would take a second, and would not help.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,15 +71,14 @@ class PostgresLexical:
         for term in sorted(terms, key=lambda term: (self._reading.frequency[term], term)):
             room -= self._reading.frequency[term]
             (rare if room >= 0 else frequent).append(self._quoted(term))
-        pairs = [f"({one} & {other})" for at, other in enumerate(frequent[:PAIRED]) for one in frequent[:at]]
-        found = self._fetched(" | ".join(rare), None) if rare else []
-        if frequent and len(found) < ENOUGH:
-            more = self._fetched(" | ".join(pairs), ENOUGH) if pairs else []
-            if not found and not more:
-                more = self._fetched(frequent[0], ENOUGH)
-            seen = {row[0] for row in found}
-            found += [row for row in more if row[0] not in seen]
-        return found
+        found = {row[0]: row for row in (self._fetched(" | ".join(rare), None) if rare else ())}
+        for terms in _combined(frequent[:PAIRED]):
+            if len(found) >= ENOUGH:
+                break
+            found |= {row[0]: row for row in self._fetched(terms, ENOUGH)}
+        if not found and frequent:
+            return self._fetched(frequent[0], ENOUGH)
+        return list(found.values())
 
     def _fetched(self, terms: str, limit: int | None) -> list[tuple[int, int, bytes]]:
         request = self._request
@@ -111,6 +110,14 @@ class PostgresLexical:
         counts, owners = held["count"][hit].astype(np.float64), owners[hit]
         parts = worth * (1 + K1) * counts / (counts + norms[owners])
         return np.bincount(owners, weights=parts, minlength=len(rows)).astype(np.float64)
+
+
+def _combined(terms: Sequence[str]) -> Iterator[str]:
+    """All of the terms together, then each pair of them."""
+    if len(terms) > 2:
+        yield " & ".join(terms)
+    if pairs := [f"({one} & {other})" for at, other in enumerate(terms) for one in terms[:at]]:
+        yield " | ".join(pairs)
 
 
 def rounded_length(length: int) -> int:

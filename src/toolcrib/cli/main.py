@@ -20,7 +20,8 @@ from toolcrib.cli.schema import schema
 from toolcrib.cli.search import search
 from toolcrib.cli.serve import serve
 from toolcrib.cli.sessions import app as sessions
-from toolcrib.cli.sources import sources
+from toolcrib.cli.sources import app as sources
+from toolcrib.cli.store import app as store
 from toolcrib.cli.tokens import tokens
 from toolcrib.cli.tools import app as tools
 from toolcrib.errors import EmbedderError, StoreError, ToolcribError, UnknownSessionError, UnsetVariableError
@@ -61,6 +62,7 @@ app.command(tokens)
 app.command(sources)
 app.command(gateway)
 app.command(sessions)
+app.command(store)
 app.command(bench)
 
 

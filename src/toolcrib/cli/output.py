@@ -3,13 +3,13 @@
 import json
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field
 from io import TextIOWrapper
 from typing import TextIO, TypeVar
 
 from rich.console import Console
-from rich.progress import track
+from rich.progress import Progress, TextColumn, TimeElapsedColumn, track
 from rich.table import Table
 from rich.text import Text
 
@@ -62,6 +62,22 @@ def complain(message: str, hint: str | None = None) -> None:
 def progress(items: Sequence[Item], doing: str) -> Iterable[Item]:
     """The items, with a bar on stderr while they last when somebody watches."""
     return track(items, doing, console=console(sys.stderr), transient=True, disable=not sys.stderr.isatty())
+
+
+async def counting(items: AsyncIterator[Item], doing: str) -> AsyncIterator[Item]:
+    """The items, of which nobody knows how many will come, counted on stderr when somebody watches."""
+    shown = Progress(
+        TextColumn(f"{doing}: {{task.completed:,}}"),
+        TimeElapsedColumn(),
+        console=console(sys.stderr),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
+    with shown:
+        task = shown.add_task(doing, total=None)
+        async for item in items:
+            yield item
+            shown.advance(task)
 
 
 def write_json(value: object) -> None:

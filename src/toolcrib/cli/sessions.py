@@ -20,14 +20,18 @@ from toolcrib.memory.render import render_memory
 from toolcrib.settings import Settings
 from toolcrib.stores.record import SessionInfo, SessionRecord, Totals, checked_id
 from toolcrib.stores.session_log import log_of, tool_calls_in
-from toolcrib.stores.store import Store, open_store
+from toolcrib.stores.store import Store, open_store, shown_place
 
 app = App(name="sessions", help="List the conversations that are kept, show, export, import or delete them.")
 
 Result = TypeVar("Result")
 StorePlace: TypeAlias = Annotated[
     str | None,
-    Parameter(name="--store", help="The file they are kept in; else TOOLCRIB_STORE, else the user's data folder."),
+    Parameter(
+        name="--store",
+        help="Where they are kept: a file, or postgresql://user@host/database; else TOOLCRIB_STORE, else the user's "
+        "data folder.",
+    ),
 ]
 Tenant: TypeAlias = Annotated[str, Parameter(help="Whose sessions, where several share a store.", show_default=False)]
 Days: TypeAlias = Annotated[float, Parameter(validator=Number(gte=0))]
@@ -55,7 +59,7 @@ def list_sessions(
         table.add(info.id, _when(info.updated_at), str(info.messages), info.title)
     if infos:
         table.show()
-    note(f"{len(infos)} session{'' if len(infos) == 1 else 's'} in {place}")
+    note(f"{len(infos)} session{'' if len(infos) == 1 else 's'} in {shown_place(place)}")
     return 0
 
 

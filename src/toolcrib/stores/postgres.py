@@ -161,7 +161,7 @@ class PostgresStore:
             async for event in following:
                 yield event
 
-    async def restore(self, record: SessionRecord) -> None:
+    async def restore(self, record: SessionRecord, *, overwrite: bool = False) -> None:
         """Keep a session that was read from another store; refused when there is one with its id."""
         id = checked_id(record.id)
         again = False
@@ -169,6 +169,9 @@ class PostgresStore:
         async def insert(connection: "AsyncConnection[Any]") -> None:
             nonlocal again
             await leases.lock(connection, self._tenant, id)
+            if overwrite:
+                await leases.refuse_busy(connection, self._tenant, id, self._lease_now())
+                await rows.delete_session(connection, self._tenant, id)
             if await rows.has_session(connection, self._tenant, id):
                 if again and await rows.select_session(connection, self._tenant, id, events=True) == record:
                     return  # kept before the connection broke

@@ -123,7 +123,8 @@ async def is_older(connection: "AsyncConnection[Any]", tenant: str, session: str
 
 async def unknown_session(connection: "AsyncConnection[Any]", tenant: str, session: str) -> UnknownSessionError:
     """The complaint, with the nearest of the tenant's own newest sessions."""
-    return UnknownSessionError(session, [info.id for info in await select_infos(connection, tenant, limit=1_000)])
+    query = "SELECT id FROM toolcrib_sessions WHERE tenant = %s ORDER BY updated_at DESC LIMIT 1000"
+    return UnknownSessionError(session, [id for (id,) in await (await connection.execute(query, (tenant,))).fetchall()])
 
 
 async def select_session(

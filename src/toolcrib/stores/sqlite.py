@@ -40,20 +40,24 @@ Clock = Callable[[], datetime]
 class SqliteStore:
     """A `Store` in one file. Use it in `async with`, or `close` it."""
 
-    def __init__(self, path: str | Path | None, *, tenant: str = "", durable: bool = True, clock: Clock = now) -> None:
+    def __init__(
+        self, path: str | Path | SqliteFile | None, *, tenant: str = "", durable: bool = True, clock: Clock = now
+    ) -> None:
         """Name the file; it is opened, and made, when first used. Without one, sessions last as long as the store.
 
         Args:
-            path: The file. It belongs on a disk of this machine: SQLite's locks do not work over a network.
+            path: The file, or one that others use too. It belongs on a disk of this machine: SQLite's locks do not
+                work over a network.
             tenant: Whose sessions these are.
             durable: Whether a step outlives a power cut; a killed process it outlives in any case.
             clock: What time it is, with a time zone.
         """
         self._tenant = checked_tenant(tenant)
         self._clock = clock
-        self._file = SqliteFile(None if path is None else Path(path), durable=durable)
+        file = path if isinstance(path, SqliteFile) else None
+        self._file = file or SqliteFile(Path(path) if isinstance(path, str | Path) else None, durable=durable)
         self._heartbeat = Heartbeat(self._renew)
-        self._owns_file = True
+        self._owns_file = file is None
 
     @property
     def tenant(self) -> str:
@@ -143,11 +147,14 @@ class SqliteStore:
             self, session_id, after=after, ping_seconds=ping_seconds, look_seconds=LOOK_AGAIN_SECONDS, news=news
         )
 
-    async def restore(self, record: SessionRecord) -> None:
+    async def restore(self, record: SessionRecord, *, overwrite: bool = False) -> None:
         """Keep a session that was read from another store; refused when there is one with its id."""
         id = checked_id(record.id)
 
         def insert(connection: sqlite3.Connection) -> None:
+            if overwrite:
+                leases.refuse_busy(connection, self._tenant, id, self._clock())
+                rows.delete_session(connection, self._tenant, id)
             if rows.has_session(connection, self._tenant, id):
                 raise StoreError(
                     f"There is a session {id!r} already.", hint="Delete it, or give the new one another id."

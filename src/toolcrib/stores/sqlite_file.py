@@ -55,6 +55,17 @@ class SqliteFile:
         # IMMEDIATE takes the write lock at the start: a reader that turns writer midway could not wait for its turn.
         return self._submit(work, "BEGIN IMMEDIATE")
 
+    async def outside_transactions(self, *statements: str) -> None:
+        """Run statements that SQLite takes in no transaction, such as VACUUM; the file was used before."""
+
+        def run() -> None:
+            with in_our_words(self.place):
+                for statement in statements:
+                    if self._connection is not None:
+                        self._connection.execute(statement)
+
+        await asyncio.wrap_future(self._worker.submit(run))
+
     async def close(self) -> None:
         """Finish what was begun and let go of the file; the next use opens it again."""
         worker, connection = self._worker, self._connection
@@ -70,7 +81,7 @@ class SqliteFile:
         return self._worker.submit(self._run, work, begin)
 
     def _run(self, work: Work[Result], begin: str) -> Result:
-        with self._in_our_words():
+        with in_our_words(self.place):
             if self._connection is None:
                 self._connection = self._open()
             connection = self._connection
@@ -103,19 +114,18 @@ class SqliteFile:
             raise
         return connection
 
-    @contextmanager
-    def _in_our_words(self) -> Generator[None]:
-        """What SQLite and the file system complain of, as a `StoreError` that says what to do."""
-        try:
-            yield
-        except (sqlite3.Error, OSError) as error:
-            code = getattr(error, "sqlite_errorcode", -1) & 0xFF  # the low byte is the kind of error
-            problem, hint = _WORDS.get(code, (f"cannot be used ({error})", _ELSEWHERE))
-            raise StoreError(f"The session store {self.place} {problem}.", hint=hint) from error
-        except UnicodeEncodeError as error:
-            raise StoreError(
-                f"{error.object!r} cannot be kept: it is not Unicode.", hint="Send valid UTF-8."
-            ) from error
+
+@contextmanager
+def in_our_words(place: str) -> Generator[None]:
+    """What SQLite and the file system complain of, as a `StoreError` that says what to do."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        code = getattr(error, "sqlite_errorcode", -1) & 0xFF  # the low byte is the kind of error
+        problem, hint = _WORDS.get(code, (f"cannot be used ({error})", _ELSEWHERE))
+        raise StoreError(f"The session store {place} {problem}.", hint=hint) from error
+    except UnicodeEncodeError as error:
+        raise StoreError(f"{error.object!r} cannot be kept: it is not Unicode.", hint="Send valid UTF-8.") from error
 
 
 _ELSEWHERE = "Check the path and its permissions, or name another file with --store or TOOLCRIB_STORE."

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
 from toolcrib.errors import StoreError
+from toolcrib.postgres.address import PostgresAddress, is_postgres
 from toolcrib.stores.record import Confirmation, LoggedEvent, Refusal, SessionInfo, SessionRecord, Settled, Step
 
 if TYPE_CHECKING:
@@ -67,8 +68,11 @@ class Store(Protocol):
         """
         ...
 
-    async def restore(self, record: SessionRecord) -> None:
-        """Keep a session that was read from another store; refused when there is one with its id."""
+    async def restore(self, record: SessionRecord, *, overwrite: bool = False) -> None:
+        """Keep a session that was read from another store; refused when there is one with its id.
+
+        With `overwrite` it takes the place of that one, unless somebody has it open.
+        """
         ...
 
     async def delete(self, session_id: str) -> None:
@@ -105,17 +109,26 @@ class SessionWriter(Protocol):
 
 def open_store(place: str | Path, *, tenant: str = "") -> Store:
     """The store at a place: the path of a file, made when it is not there, or the URL of a PostgreSQL database."""
-    text = str(place)
-    scheme, separator, _ = text.partition("://")
-    if separator and scheme in ("postgresql", "postgres"):
-        from toolcrib.stores.postgres import PostgresStore  # late, as below
+    if is_postgres(str(place)):
+        from toolcrib.stores.postgres import PostgresStore  # late: each store needs its own database only
 
-        return PostgresStore(text, tenant=tenant)
+        return PostgresStore(str(place), tenant=tenant)
+    from toolcrib.stores.sqlite import SqliteStore  # late, as above
+
+    return SqliteStore(file_of(place), tenant=tenant)
+
+
+def file_of(place: str | Path) -> Path:
+    """The file that a place names."""
+    scheme, separator, _ = str(place).partition("://")
     if separator and scheme.isalpha():
         raise StoreError(
             f"Sessions cannot be kept in {scheme!r}.",
             hint="Give the path of a file, or postgresql://user@host/database.",
         )
-    from toolcrib.stores.sqlite import SqliteStore  # late: each store needs its own database only
+    return Path(place).expanduser()
 
-    return SqliteStore(Path(text).expanduser(), tenant=tenant)
+
+def shown_place(place: str | Path) -> str:
+    """A place as it may be shown: without a password."""
+    return PostgresAddress.read(str(place)).place if is_postgres(str(place)) else str(place)

@@ -92,6 +92,11 @@ class Settings:
         """Where gateways keep the definitions that were approved, if nobody says another place."""
         return _user_data() / "locks"
 
+    @property
+    def logins(self) -> Path:
+        """Where logins to servers elsewhere are kept, readable by their owner alone."""
+        return _user_data() / "logins"
+
 
 def _model_by_key(said: Mapping[str, str]) -> str:
     return next((model for key, model in MODEL_BY_KEY.items() if key in said), OFFLINE)

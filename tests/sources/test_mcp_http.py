@@ -146,7 +146,10 @@ async def test_a_server_that_asks_who_we_are_in_mid_session_needs_a_login(web: W
     async with running(desk.server, catalog, limits=HURRIED) as source:
         desk.refusals = [401]
         result = await called(catalog, "desk__ask")
-        assert result.text == "desk wants a login. Give it a key or a token in its configuration."
+        assert result.text == (
+            "desk wants a login. Ask the user to run `toolcrib sources login desk`, "
+            "or to put a token into its configuration."
+        )
         assert desk.calls == 1
         assert source.state in (SourceState.NEEDS_LOGIN, SourceState.STARTING, SourceState.READY)
 

@@ -24,13 +24,21 @@ from toolcrib.cli.sources import app as sources
 from toolcrib.cli.store import app as store
 from toolcrib.cli.tokens import tokens
 from toolcrib.cli.tools import app as tools
-from toolcrib.errors import EmbedderError, StoreError, ToolcribError, UnknownSessionError, UnsetVariableError
+from toolcrib.errors import (
+    EmbedderError,
+    SourceLoginError,
+    StoreError,
+    ToolcribError,
+    UnknownSessionError,
+    UnsetVariableError,
+)
 
 OK, USAGE, NEGATIVE, AUTH, UNREACHABLE, TOOL_ERROR = range(6)
 INTERRUPTED = 130
 
 EXIT_CODES: dict[type[ToolcribError], int] = {  # any other is USAGE
     EmbedderError: UNREACHABLE,
+    SourceLoginError: AUTH,
     StoreError: UNREACHABLE,
     UnsetVariableError: AUTH,
     UnknownSessionError: USAGE,

@@ -6,11 +6,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cyclopts import App, Parameter
+
 from toolcrib.catalog import Catalog
 from toolcrib.cli.options import Json
 from toolcrib.cli.output import Columns, note, say, write_json
+from toolcrib.cli.sources_login import login, logout
 from toolcrib.discovery.tokens import TokenCount, definitions_tokens, is_exact
 from toolcrib.errors import SourceConfigError
+from toolcrib.settings import Settings
 from toolcrib.sources.source import SourceState, ToolHolder
 from toolcrib.tools.tool import Tool
 
@@ -22,6 +26,8 @@ DEFAULT = ".mcp.json"
 SECONDS = 30.0
 _NEEDS_LOGIN, _UNREACHABLE = 3, 4
 _MOST_LOG_LINES = 10
+
+app = App(name="sources", help="MCP servers and what they have.", default_parameter=Parameter(negative=()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +45,7 @@ class SourceLine:
     log: str
 
 
+@app.default
 def sources(*config: Path, timeout: float = SECONDS, log: bool = False, json: Json = False) -> int:
     """Start the MCP servers of configurations, and tell how they are and what their tools cost.
 
@@ -78,13 +85,15 @@ def made_sources(paths: Sequence[Path], catalog: ToolHolder, seconds: float) -> 
     from toolcrib.sources.mcp import McpSource  # late, as below: they load the MCP and HTTP libraries
     from toolcrib.sources.mcp_config import read_mcp_servers
     from toolcrib.sources.mcp_limits import McpLimits
+    from toolcrib.sources.mcp_login import saved_login
     from toolcrib.sources.openapi import OpenApiSource
 
     documents = [path for path in paths if _is_openapi(path)]
     servers = read_mcp_servers(path for path in paths if path not in documents)
     limits = McpLimits(connect_seconds=seconds, list_seconds=seconds)
+    logins = Settings.from_environment().logins
     return [
-        *(McpSource(server, catalog, limits=limits) for server in servers),
+        *(McpSource(server, catalog, limits=limits, auth=saved_login(server, logins)) for server in servers),
         *(OpenApiSource(path.stem, path, catalog) for path in documents),
     ]
 
@@ -132,3 +141,7 @@ def _is_openapi(path: Path) -> bool:
         hint = "Give the file of an MCP client, such as ~/.cursor/mcp.json."
         raise SourceConfigError(f"{path}: it cannot be read: {error.strerror}.", hint=hint) from None
     return '"openapi"' in beginning or any(line.startswith("openapi:") for line in beginning.splitlines())
+
+
+app.command(login)
+app.command(logout)

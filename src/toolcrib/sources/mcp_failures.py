@@ -55,7 +55,8 @@ def needs_login(server: McpServer) -> SourceLoginError:
             f"{server.name} needs {' and '.join(server.missing)}, which is not set.",
             hint=f"Set {server.missing[0]} in the environment.",
         )
-    return SourceLoginError(f"{server.name} wants a login.", hint="Give it a key or a token in its configuration.")
+    hint = f"Ask the user to run `toolcrib sources login {server.name}`, or to put a token into its configuration."
+    return SourceLoginError(f"{server.name} wants a login.", hint=hint)
 
 
 def lost(error: Exception, status: int | None, *, cut: bool) -> Lost | None:

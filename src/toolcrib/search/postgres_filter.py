@@ -94,8 +94,17 @@ def _expression(pattern: str) -> str:
         elif letter == "?":
             out += "."
         elif end > 0:
-            inner = re.sub(r"([\\\[\]^])", r"\\\1", pattern[at:end].removeprefix("!"))
-            out, at = f"{out}[{'^' if pattern[at] == '!' else ''}{inner}]", end + 1
+            out, at = out + _bracket(pattern[at - 1 : end + 1]), end + 1
         else:
             out += letter if letter.isalnum() or letter == "_" else f"\\{letter}"
     return f"^(?:{out})$"
+
+
+def _bracket(said: str) -> str:
+    """Such as `[!a-c]`, with the ranges that `fnmatch` finds in it."""
+    inner = translate(said).removeprefix("(?s:").rpartition(")")[0]
+    if not inner.startswith("["):
+        return "." if inner == "." else r"[^\s\S]"  # any letter, or none at all
+    outside = "^" if inner.startswith("[^") else ""
+    body = re.sub(r"(?<!\\)\[", r"\\[", inner[1 + len(outside) : -1])  # PostgreSQL would look for `[:digit:]`
+    return f"[{outside}{body}]"

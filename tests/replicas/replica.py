@@ -1,0 +1,143 @@
+"""One replica, as a process of its own: a shop whose tools write into a ledger, and a model that follows rules.
+
+    python replica.py DATABASE_URL PORT
+
+The ledger refuses nothing: what is done twice stands in it twice. Whoever writes or reads it takes the order's lock
+first, in a step of its own: so nobody reads it while the last words of a replica that was killed are still under way.
+"""
+
+import json
+import re
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import psycopg
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
+
+from toolcrib.agent.crib import Crib
+from toolcrib.catalog import Catalog
+from toolcrib.catalog_shared import SharedCatalog
+from toolcrib.catalog_shared_calls import FromCatalog
+from toolcrib.catalog_shared_source import SharedSource
+from toolcrib.postgres.database import PostgresDatabase
+from toolcrib.server.app import create_app
+from toolcrib.server.listening import listen, taken_socket
+from toolcrib.server.options import Options
+from toolcrib.server.served import Served
+from toolcrib.stores.store import open_store
+
+SOURCE = "shop"
+LEDGER = "CREATE TABLE ledger (done text NOT NULL, number integer NOT NULL)"
+TASK = re.compile(r"(order|refund|stamp) (\d+)")
+FINDS = {"order": "place an order", "refund": "refund an order", "stamp": "stamp an order", "check": "check the ledger"}
+CALLS = {"order": "place_order", "refund": "refund_order", "stamp": "stamp_order", "check": "check_ledger"}
+
+
+def catalog_of(url: str) -> Catalog:
+    """The shop's tools."""
+    catalog = Catalog()
+
+    @asynccontextmanager
+    async def ledger(number: int) -> AsyncGenerator[psycopg.AsyncConnection[Any]]:
+        async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+            await connection.execute("SELECT pg_advisory_lock(%s)", (number,))
+            yield connection
+
+    async def write(done: str, number: int) -> str:
+        async with ledger(number) as connection:
+            await connection.execute("INSERT INTO ledger VALUES (%s, %s)", (done, number))
+        return f"{done} {number}: done"
+
+    @catalog.tool(category="shop", phrases=["place an order", "buy something"], risk="moderate")
+    async def place_order(number: int) -> str:
+        """Place an order."""
+        return await write("order", number)
+
+    @catalog.tool(category="shop", phrases=["refund an order", "give the money back"], risk="destructive")
+    async def refund_order(number: int) -> str:
+        """Refund an order."""
+        return await write("refund", number)
+
+    @catalog.tool(category="shop", phrases=["stamp an order", "put a seal on it"], risk="moderate")
+    async def stamp_order(number: int) -> str:
+        """Stamp an order with the seal of the house."""
+        return await write("stamp", number)
+
+    @catalog.tool(category="shop", phrases=["check the ledger", "was it done"], risk="safe")
+    async def check_ledger(done: str, number: int) -> str:
+        """Check the ledger: whether something was done with an order."""
+        query = "SELECT 1 FROM ledger WHERE done = %s AND number = %s"
+        async with ledger(number) as connection:
+            found = await (await connection.execute(query, (done, number))).fetchone()
+        return f"{done} {number}: {'done' if found else 'not yet'}"
+
+    return catalog
+
+
+def decide(messages: list[ModelMessage]) -> str | tuple[str, dict[str, object]]:
+    """What the model says next: it finds a tool, calls it, and looks into the ledger when it cannot know."""
+    said = [part for message in messages if isinstance(message, ModelRequest) for part in message.parts]
+    prompts = [part.content for part in said if part.part_kind == "user-prompt" and isinstance(part.content, str)]
+    task, number = next(found.groups() for text in reversed(prompts) if (found := TASK.fullmatch(text)))
+    last = next(part for part in reversed(said) if part.part_kind in ("user-prompt", "tool-return", "retry-prompt"))
+    about: dict[str, object] = {"number": int(number)}
+    if last.part_kind == "user-prompt":
+        return "tool_search", {"query": FINDS["check" if last.content == "go on" else task]}
+    if not isinstance(last, ToolReturnPart):
+        return "check_ledger", {"done": task, **about}
+    text = last.model_response_str()
+    if last.tool_name == "tool_search":
+        searched = _arguments(messages, last.tool_call_id)["query"]
+        wanted = next(kind for kind, query in FINDS.items() if query == searched)
+        if CALLS[wanted] not in text:
+            return f"There is no tool to {searched}."
+        return CALLS[wanted], ({"done": task, **about} if wanted == "check" else about)
+    if "requires_confirmation" in text:
+        return f"May I {task} {number}?"
+    if f"{task} {number}: done" in text:
+        return f"Done: {task} {number}."
+    if "not yet" in text:
+        return "tool_search", {"query": FINDS[task]}
+    return "tool_search", {"query": FINDS["check"]}  # it failed, or was cut off: nobody knows whether it was done
+
+
+def _arguments(messages: list[ModelMessage], call_id: str) -> dict[str, str]:
+    for message in messages:
+        if isinstance(message, ModelResponse):
+            for part in message.parts:
+                if isinstance(part, ToolCallPart) and part.tool_call_id == call_id:
+                    return part.args_as_dict()
+    raise LookupError(call_id)
+
+
+async def in_pieces(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str | dict[int, DeltaToolCall]]:
+    now = decide(messages)
+    if isinstance(now, str):
+        yield now
+    else:
+        yield {0: DeltaToolCall(name=now[0], json_args=json.dumps(now[1]), tool_call_id=f"call-{len(messages)}")}
+
+
+def at_once(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+    now = decide(messages)
+    part = TextPart(now) if isinstance(now, str) else ToolCallPart(*now, tool_call_id=f"call-{len(messages)}")
+    return ModelResponse(parts=[part])
+
+
+def main(url: str, port: int) -> None:
+    catalog = Catalog()
+    shared = SharedSource(SharedCatalog(PostgresDatabase(url)), catalog, runners={SOURCE: FromCatalog(catalog_of(url))})
+    crib = Crib(catalog, model=FunctionModel(at_once, stream_function=in_pieces, model_name="rules"))
+    served = Served(crib=crib, store=open_store(url), name="Shop", opens=(shared,))
+    options = Options(port=port, requests_per_second=100_000, burst=100_000)
+    taken = taken_socket(options)
+    sys.stdout.write("listening\n")
+    sys.stdout.flush()
+    listen(create_app(served, options), options, taken)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

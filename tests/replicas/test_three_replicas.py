@@ -1,0 +1,136 @@
+"""Three servers on one PostgreSQL, killed one after the other: nothing is lost, and nothing is done twice."""
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import httpx2
+import psycopg
+from customer import Customer
+from replica import LEDGER, SOURCE, catalog_of
+from round_robin import RoundRobin
+
+from benchmarks.postgres_server import PostgresServer
+from toolcrib.catalog_shared import SharedCatalog
+from toolcrib.postgres.database import PostgresDatabase
+
+REPLICA = Path(__file__).with_name("replica.py")
+ERRANDS = ("order", "refund", "stamp")
+CONVERSATIONS = int(os.environ.get("TOOLCRIB_TEST_CONVERSATIONS", "300"))
+AT_ONCE = 24
+PATIENCE = 60.0
+
+
+class Replica:
+    """A server process that can be killed and started again, on the same port."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port: int = free.getsockname()[1]
+
+    def start(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, REPLICA, self._url, str(self.port)],
+            env={**os.environ, "PYDANTIC_AI_NO_BANNER": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    async def ready(self) -> None:
+        """Come back when it can work."""
+        assert self._process.stdout is not None
+        await asyncio.to_thread(self._process.stdout.readline)  # from here on, who calls waits for an answer
+        async with asyncio.timeout(PATIENCE), httpx2.AsyncClient(base_url=f"http://127.0.0.1:{self.port}") as http:
+            while not (await http.get("/health/ready", timeout=PATIENCE)).is_success:
+                pass
+
+    async def found(self, query: str) -> str:
+        """What it finds for a request."""
+        async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{self.port}", timeout=PATIENCE) as http:
+            return (await http.post("/api/search", json={"query": query})).json()["hits"][0]["name"]
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+async def test_three_hundred_conversations_over_replicas_that_are_killed(postgres: PostgresServer) -> None:
+    url = postgres.new_database()
+    with psycopg.connect(url) as connection:
+        connection.execute(LEDGER)
+    tools = catalog_of(url)
+    shared = SharedCatalog(PostgresDatabase(url))
+    await shared.register(SOURCE, [tool for tool in tools if tool.name != "stamp_order"])
+    replicas = [Replica(url) for _ in range(3)]
+    for replica in replicas:
+        replica.start()
+    try:
+        await asyncio.gather(*(replica.ready() for replica in replicas))
+        async with AsyncExitStack() as stack:
+            balancer = await stack.enter_async_context(RoundRobin([replica.port for replica in replicas]))
+            http = await stack.enter_async_context(
+                httpx2.AsyncClient(base_url=balancer.url, timeout=PATIENCE, limits=httpx2.Limits(max_connections=64))
+            )
+            over = asyncio.Event()
+            trouble = asyncio.create_task(_trouble(replicas, postgres, over))
+            customers, words = await _talk(http, half_way=lambda: shared.register(SOURCE, list(tools)))
+            over.set()
+            kills = await trouble
+            found = [await replica.found("stamp an order with a seal") for replica in replicas]
+    finally:
+        await shared.database.close()
+        for replica in replicas:
+            replica.kill()
+    with psycopg.connect(url) as connection:
+        done = Counter(connection.execute("SELECT done, number FROM ledger").fetchall())
+    assert kills >= len(replicas)
+    assert words == [[f"Done: {task} {number}." for task in ERRANDS] for number in range(CONVERSATIONS)]
+    assert done == Counter((task, number) for task in ERRANDS for number in range(CONVERSATIONS))
+    assert max(Counter(used for customer in customers for used in customer.used).values()) == 1
+    assert found == ["stamp_order"] * 3
+
+
+async def _talk(
+    http: httpx2.AsyncClient, *, half_way: Callable[[], Awaitable[object]]
+) -> tuple[list[Customer], list[list[str]]]:
+    """All conversations, some at a time; gives each customer with what they were told last of each errand.
+
+    The last errand needs a tool that is there from half-way on.
+    """
+    customers = [Customer(http) for _ in range(CONVERSATIONS)]
+    places = asyncio.Semaphore(AT_ONCE)
+
+    async def talk(number: int, customer: Customer, errands: Sequence[str]) -> list[str]:
+        async with places:
+            if not customer.session:
+                await customer.begin()
+            return [await customer.want(f"{task} {number}") for task in errands]
+
+    async def all_talk(*errands: str) -> list[list[str]]:
+        return await asyncio.gather(*(talk(number, one, errands) for number, one in enumerate(customers)))
+
+    first = await all_talk(*ERRANDS[:2])
+    await half_way()
+    last = await all_talk(*ERRANDS[2:])
+    return customers, [[*early, *late] for early, late in zip(first, last, strict=True)]
+
+
+async def _trouble(replicas: list[Replica], postgres: PostgresServer, over: asyncio.Event) -> int:
+    """Kill one replica after the other, each when the one before is back; and PostgreSQL once. Gives how many."""
+    kills = 0
+    while not over.is_set() or kills < len(replicas):
+        replica = replicas[kills % len(replicas)]
+        await asyncio.to_thread(replica.kill)
+        replica.start()
+        await replica.ready()
+        kills += 1
+        if kills == 2:
+            await asyncio.to_thread(postgres.restart)
+    return kills

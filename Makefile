@@ -8,7 +8,7 @@ UV     := $(shell command -v uv 2>/dev/null)
 INSTALL := $(if $(UV),"$(UV)" pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test browser check docs format bench lock clean
+.PHONY: help setup demo test browser check docs site format bench lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/'
@@ -50,6 +50,9 @@ check: $(VENV)/.ready ## formatting, lint and types
 docs: $(VENV)/.ready ## bring generated pages and snippets up to date
 	$(BIN)/python docs/generate.py
 
+site: docs ## the documentation as a site, in build/docs/site
+	$(BIN)/python docs/build_site.py
+
 format: $(VENV)/.ready ## let ruff format and fix what it can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -59,6 +62,7 @@ bench: $(VENV)/.bench-ready ## retrieval quality and speed beside other librarie
 	$(BIN)/python benchmarks/latency.py
 	$(BIN)/python benchmarks/tokens.py
 	$(BIN)/python benchmarks/agent_tokens.py
+	$(BIN)/python benchmarks/gateway.py
 
 # No index address goes into a lock file, so that it works with any mirror; and one version a package, so that the types
 # that pyright sees are the same on every Python.

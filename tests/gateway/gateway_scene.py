@@ -28,7 +28,7 @@ from toolcrib.sources.mcp_server import read_mcp_server
 
 SCRIPTED = Path(__file__).parents[1] / "sources" / "scripted_server.py"
 TOKEN = "a-token-for-tests"
-SOON = 20  # seconds: far more than anything here takes
+SOON = 60  # seconds: far more than anything here takes, on a machine that has other things to do
 ERAS = ("legacy", "auto")
 START = "import sys; from toolcrib.cli.main import main; sys.exit(main())"
 
@@ -45,10 +45,19 @@ def write_config(folder: Path, **servers: dict[str, Any]) -> Path:
 
 
 def made_gateway(
-    servers: dict[str, dict[str, Any]], *, lock: Path | None = None, limits: McpLimits | None = None, **options: Any
+    servers: dict[str, dict[str, Any]],
+    *,
+    lock: Path | None = None,
+    limits: McpLimits | None = None,
+    special: dict[str, McpLimits] | None = None,
+    **options: Any,
 ) -> Gateway:
+    """A gateway in this process; `special` has limits for some of its servers."""
     gate = Gate(Catalog())
-    group = SourceGroup(McpSource(read_mcp_server(name, one), gate, limits=limits) for name, one in servers.items())
+    group = SourceGroup(
+        McpSource(read_mcp_server(name, one), gate, limits=(special or {}).get(name, limits))
+        for name, one in servers.items()
+    )
     if lock is not None:
         gate.lock = Lock.open(lock, [source.name for source in group.sources])
     return Gateway(group, gate, **options)

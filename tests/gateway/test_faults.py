@@ -3,13 +3,18 @@
 import asyncio
 
 import pytest
-from gateway_scene import SOON, call, entry, in_memory, made_gateway, text
+from gateway_scene import call, entry, in_memory, made_gateway, text
 from inline_snapshot import snapshot
 
 from toolcrib.sources.mcp_limits import McpLimits
 
 pytestmark = pytest.mark.anyio
-LIMITS = McpLimits(connect_seconds=5, list_seconds=2, call_seconds=2, first_pause_seconds=0.01, message_bytes=1 << 20)
+# What should work has all the time that a busy machine may need; what should fail has little.
+LIMITS = McpLimits(
+    connect_seconds=90, list_seconds=90, call_seconds=90, first_pause_seconds=0.01, message_bytes=1 << 20
+)
+SHORT = McpLimits(connect_seconds=2, list_seconds=2, call_seconds=2)
+LONG = 180
 BROKEN = {
     "hangs": entry(start="hang"),
     "dies": entry(start="die"),
@@ -21,8 +26,8 @@ BROKEN = {
 
 async def test_five_of_twenty_are_broken_and_fifteen_work() -> None:
     good = {f"good{number}": entry() for number in range(15)}
-    gateway = made_gateway(good | BROKEN, limits=LIMITS, patience_seconds=15)
-    async with asyncio.timeout(60), in_memory(gateway) as client:
+    gateway = made_gateway(good | BROKEN, limits=LIMITS, special=dict.fromkeys(BROKEN, SHORT), patience_seconds=90)
+    async with asyncio.timeout(LONG), in_memory(gateway) as client:
         assert len((await client.list_tools()).tools) == 3  # waits for nobody
         answers = await asyncio.gather(*(call(client, f"{name}__echo", {"text": name}) for name in good))
         assert [text(answer) for answer in answers] == list(good)
@@ -36,7 +41,7 @@ async def test_five_of_twenty_are_broken_and_fifteen_work() -> None:
 
 async def test_what_goes_wrong_in_a_call_is_told_and_hurts_nobody_else() -> None:
     told = {
-        "hang": entry(call={"echo": "hang"}),
+        "hang": entry(call={"echo": "hang"}) | {"timeout": 2_000},
         "die": entry(call={"echo": "die"}),
         "flood": entry(call={"echo": "chatter"}),
         "big": entry(call={"echo": "big"}, bytes=50_000_000),
@@ -46,7 +51,7 @@ async def test_what_goes_wrong_in_a_call_is_told_and_hurts_nobody_else() -> None
         "good": entry(),
     }
     gateway = made_gateway(told, limits=LIMITS)
-    async with asyncio.timeout(60), in_memory(gateway) as client:
+    async with asyncio.timeout(LONG), in_memory(gateway) as client:
         await gateway.sources.settled()
         answers = await asyncio.gather(*(call(client, f"{name}__echo", {"text": "fine"}) for name in told))
         said = {name: (answer.is_error, text(answer)) for name, answer in zip(told, answers, strict=True)}
@@ -70,7 +75,7 @@ async def test_what_goes_wrong_in_a_call_is_told_and_hurts_nobody_else() -> None
 
 async def test_a_server_that_died_is_there_again_for_the_next_call(tmp_path: object) -> None:
     gateway = made_gateway({"s": entry(call={"delete_all": "die"})}, limits=LIMITS)
-    async with asyncio.timeout(SOON), in_memory(gateway) as client:
+    async with asyncio.timeout(LONG), in_memory(gateway) as client:
         code = text(await call(client, "s__delete_all")).split('"confirmed": "')[1].split('"')[0]
         assert "ended" in text(await call(client, "s__delete_all", confirmed=code))
         assert text(await call(client, "s__echo", {"text": "back"})) == "back"

@@ -8,36 +8,26 @@ import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import mcp_types
-from fastmcp.client import Client
-from fastmcp.client.messages import MessageHandler
 from fastmcp.client.progress import ProgressHandler
 from mcp import MCPError
-from mcp.client.subscriptions import listen
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from toolcrib.errors import SourceError, SourceLoginError
 from toolcrib.sources.breaker import Breaker, Clock
 from toolcrib.sources.mcp_failures import Lost, lost, needs_login, not_started, refused
-from toolcrib.sources.mcp_http import HttpTransport
 from toolcrib.sources.mcp_limits import McpLimits
+from toolcrib.sources.mcp_link import McpLink
 from toolcrib.sources.mcp_questions import ServerQuestions
 from toolcrib.sources.mcp_server import McpServer
-from toolcrib.sources.mcp_stdio import ProcessTransport
 from toolcrib.sources.source import SourceState
 
 if TYPE_CHECKING:
     import httpx2
 
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
-
-_CLIENT = mcp_types.Implementation(name="toolcrib", version=version("toolcrib"))
-_CLOSE_SECONDS = 5.0
 
 
 class McpConnection:
@@ -73,10 +63,9 @@ class McpConnection:
         self.relays_questions = False  # whether the server may ask back during a call
         self._questions = ServerQuestions(server.name)
         self._connecting = asyncio.Lock()
-        self._transport: ProcessTransport | HttpTransport | None = None
-        self._client: Client[Any] | None = None
+        self._link: McpLink | None = None  # while it is open
+        self._last: McpLink | None = None  # also when it is not
         self._connected_at = 0.0
-        self._listening: asyncio.Task[None] | None = None
         self.state = SourceState.DISABLED if server.disabled else SourceState.STARTING
         self.problem = f"{server.name} is switched off." if server.disabled else ""
 
@@ -88,27 +77,27 @@ class McpConnection:
     @property
     def log(self) -> str:
         """The end of what a server on this machine wrote to stderr: for people, never for a model."""
-        return self._transport.log if isinstance(self._transport, ProcessTransport) else ""
+        return self._last.log if self._last else ""
 
     # What it is asked for
 
     async def tools(self) -> list[mcp_types.Tool]:
         """The server's tools now. A list that comes in time is what makes a server ready."""
-        client = await self._connected()
+        link = await self._connected()
         try:
             async with asyncio.timeout(self.limits.list_seconds):
-                tools = await client.list_tools()
+                tools = await link.client.list_tools()
         except TimeoutError:
             failure = SourceError(f"{self.server.name} did not list its tools in {self.limits.list_seconds:g} seconds.")
         except ValidationError as error:
             place = ".".join(map(str, error.errors()[0]["loc"]))
             failure = SourceError(f"{self.server.name} lists tools that do not follow MCP, at {place}.")
         except Exception as error:  # foreign code: the server, through several libraries
-            failure = not_started(self.server, error, self._status, self.limits.list_seconds)
+            failure = not_started(self.server, error, link.status, self.limits.list_seconds)
         else:
             self.state, self.problem = SourceState.READY, ""
             return tools
-        await self._give_up(client, failure)
+        await self._give_up(link, failure)
         raise failure
 
     async def call(
@@ -149,15 +138,17 @@ class McpConnection:
         self, name: str, arguments: Mapping[str, Any], progress: ProgressHandler | None, context: object
     ) -> mcp_types.CallToolResult | Lost:
         seconds = self.server.call_seconds or self.limits.call_seconds
-        client = await self._connected()
+        link = await self._connected()
         try:
             async with asyncio.timeout(seconds) as limit:
                 with self._questions.during(context, limit, seconds):
-                    result = await client.call_tool_mcp(name, dict(arguments), progress_handler=progress or _unheard)
+                    result = await link.client.call_tool_mcp(
+                        name, dict(arguments), progress_handler=progress or _unheard
+                    )
         except TimeoutError:
             self._calls.failed()
             if self._calls.pause() > 0:  # it hangs, so it is started anew
-                await self._give_up(client, SourceError(f"{self.server.name} does not answer."))
+                await self._give_up(link, SourceError(f"{self.server.name} does not answer."))
             raise SourceError(
                 f"{self.server.name} did not answer within {seconds:g} seconds; the call was cancelled.",
                 hint="Whether it did its work is not known. Look before you try again.",
@@ -166,15 +157,15 @@ class McpConnection:
             self._calls.succeeded()
             return Lost("its answer does not follow MCP", still_connected=True)
         except Exception as error:  # foreign code, as above
-            return await self._lost(client, error)
+            return await self._lost(link, error)
         self._calls.succeeded()
         return result
 
-    async def _lost(self, client: "Client[Any]", error: Exception) -> Lost:
-        status, cut = self._status, self._take_cut()
+    async def _lost(self, link: McpLink, error: Exception) -> Lost:
+        status, cut = link.status, link.take_cut()
         if status in (401, 403):
             failure = needs_login(self.server)
-            await self._give_up(client, failure)
+            await self._give_up(link, failure)
             raise failure from None
         outcome = lost(error, status, cut=cut)
         if outcome is None:
@@ -183,15 +174,15 @@ class McpConnection:
             raise refused(self.server, error) from None
         self._calls.failed()
         if not outcome.still_connected:
-            await self._give_up(client, SourceError(f"{self.server.name} ended, or its connection broke."))
+            await self._give_up(link, SourceError(f"{self.server.name} ended, or its connection broke."))
         return outcome
 
-    async def _connected(self) -> "Client[Any]":
+    async def _connected(self) -> McpLink:
         if self.server.disabled:
             raise SourceError(self.problem, hint="Enable it in its configuration.")
         async with self._connecting:
-            if self._client is not None and self.state is not SourceState.DOWN:
-                return self._client
+            if self._link is not None and self.state is not SourceState.DOWN:
+                return self._link
             await self._drop()
             if 0 < self._pauses.pause() <= self.limits.patience_seconds:
                 await self._sleep(self._pauses.pause())
@@ -204,40 +195,25 @@ class McpConnection:
                 self._say(failure)
                 raise
 
-    async def _connect(self) -> "Client[Any]":
+    async def _connect(self) -> McpLink:
         if self.server.missing:
             raise needs_login(self.server)
         self.state = SourceState.STARTING
-        transport = self._transport = self._made_transport()
-        client: Client[Any] = Client(transport, message_handler=_News(self.news), client_info=_CLIENT)
+        questions = self._questions if self.relays_questions else None
+        link = self._last = McpLink(
+            self.server, self.limits, news=self.news, ended=self._ended, auth=self._auth, questions=questions
+        )
         try:
             async with asyncio.timeout(self.limits.connect_seconds):
-                await client.__aenter__()
+                await link.open()
         except Exception as error:  # foreign code, as above
-            raise not_started(self.server, error, self._status, self.limits.connect_seconds) from error
-        self._client, self._connected_at = client, self._clock()
-        capabilities = client.server_capabilities
-        tells = capabilities is not None and capabilities.tools is not None and capabilities.tools.list_changed
-        if tells and client.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            self._listening = asyncio.create_task(self._listen(client))
-        return client
+            raise not_started(self.server, error, link.status, self.limits.connect_seconds) from error
+        self._link, self._connected_at = link, self._clock()
+        return link
 
-    def _made_transport(self) -> ProcessTransport | HttpTransport:
-        size, questions = self.limits.message_bytes, self._questions if self.relays_questions else None
-        if self.server.transport == "stdio":
-            return ProcessTransport(self.server, most_message_bytes=size, ended=self._ended, questions=questions)
-        return HttpTransport(self.server, most_message_bytes=size, auth=self._auth, questions=questions)
-
-    async def _listen(self, client: "Client[Any]") -> None:
-        """In the newer protocol, news of tools come only to those who listen."""
-        with suppress(Exception):  # foreign code, as above; without news there is still the look from time to time
-            async with listen(client.session, tools_list_changed=True) as changes:
-                async for _ in changes:
-                    self.news.set()
-
-    def _ended(self, transport: ProcessTransport) -> None:
+    def _ended(self, link: McpLink) -> None:
         """The program closed its output. Nobody may be calling just now, so it is noted here."""
-        if self._client is not None and transport is self._transport:
+        if link is self._link:
             self._note_end(SourceError(f"{self.server.name} ended."))
 
     def _note_end(self, failure: SourceError) -> None:
@@ -249,8 +225,8 @@ class McpConnection:
         self._say(failure)
         self.news.set()
 
-    async def _give_up(self, client: "Client[Any]", failure: SourceError) -> None:
-        if self._client is client:  # else somebody else noticed first, and there may be a new one by now
+    async def _give_up(self, link: McpLink, failure: SourceError) -> None:
+        if self._link is link:  # else somebody else noticed first, and there may be a new one by now
             self._note_end(failure)
             await self._drop()
 
@@ -260,32 +236,9 @@ class McpConnection:
         self.problem = str(failure)
 
     async def _drop(self) -> None:
-        client, self._client = self._client, None
-        if self._listening is not None:
-            self._listening.cancel()
-            self._listening = None
-        if client is not None:
-            with suppress(Exception):  # foreign code, as above; it is on its way out
-                async with asyncio.timeout(_CLOSE_SECONDS):
-                    await client.close()
-
-    @property
-    def _status(self) -> int | None:
-        return self._transport.watched.refusal if isinstance(self._transport, HttpTransport) else None
-
-    def _take_cut(self) -> bool:
-        if not isinstance(self._transport, HttpTransport):
-            return False
-        cut, self._transport.watched.cut = self._transport.watched.cut, False
-        return cut
-
-
-class _News(MessageHandler):
-    def __init__(self, news: asyncio.Event) -> None:
-        self._news = news
-
-    async def on_tool_list_changed(self, message: mcp_types.ToolListChangedNotification) -> None:
-        self._news.set()
+        link, self._link = self._link, None
+        if link is not None:
+            await link.close()
 
 
 async def _unheard(progress: float, total: float | None, message: str | None) -> None:

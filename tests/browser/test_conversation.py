@@ -91,7 +91,7 @@ def test_a_conversation_is_exported_and_copied(context: BrowserContext, page: Pa
 
 
 def test_a_suggestion_is_asked_by_a_click(page: Page) -> None:
-    page.get_by_role("button", name="Show me all pages", exact=True).click()
+    page.get_by_role("list", name="Try").get_by_role("button", name="Show me all pages").click()
     expect(finished(page, 0).locator(".user")).to_have_text("Show me all pages")
 
 

@@ -21,7 +21,8 @@ def visit(path: str) -> Visit:
 
 
 def test_a_site_is_shown_without_scripts_and_may_be_framed_by_our_page_only() -> None:
-    with scene(served={"site": visit, "suggestions": ("Say hello",)}) as here:
+    said = {"suggestions": ("Say hello",), "remarks": {"Say hello": "no tool at all"}}
+    with scene(served={"site": visit, **said}) as here:
         page = here.http.get("/site/plants?preview=1")
         home = here.http.get("/site")
         missing = here.http.get("/site/missing")
@@ -40,6 +41,7 @@ def test_a_site_is_shown_without_scripts_and_may_be_framed_by_our_page_only() ->
         "surface": "search",
         "model": "function:scripted",
         "suggestions": ["Say hello"],
+        "remarks": {"Say hello": "no tool at all"},
         "site": "/site/",
         "version": "",
     }

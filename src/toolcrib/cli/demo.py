@@ -27,6 +27,12 @@ SUGGESTIONS = (
     "Create an About page with a hero and a mountain image",
     "Delete the Old pricing page",
 )
+REMARKS = {
+    SUGGESTIONS[0]: "one search, one call",
+    SUGGESTIONS[1]: "Polish: find a picture of a fern",
+    SUGGESTIONS[2]: "several tools",
+    SUGGESTIONS[3]: "asks first",
+}
 SESSIONS = "sessions.db"
 
 
@@ -105,6 +111,7 @@ def _demo(settings: Settings, reset: bool) -> "Served":
         store=open_store(folder / SESSIONS),
         name=NAME,
         suggestions=SUGGESTIONS,
+        remarks=REMARKS,
         site=cms.render_site,
     )
 

@@ -26,6 +26,7 @@ async def app(house: HouseHere) -> AppShape:
         surface=served.surface,
         model=served.model,
         suggestions=list(served.suggestions),
+        remarks=dict(served.remarks),
         site=SITE if served.site else None,
         version=served.version,
     )

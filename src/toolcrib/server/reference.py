@@ -50,7 +50,8 @@ B (one) or C (several). `part` is what tokens were spent on: `prompt`, `definiti
 ## Spans
 
 With `TOOLCRIB_TRACES` set to `otlp` (needs `pip install opentelemetry-exporter-otlp-proto-http`, and goes where
-`OTEL_EXPORTER_OTLP_ENDPOINT` says) or `console`, runs are traced by OpenTelemetry's GenAI names; a `traceparent` header puts them into the caller's trace. `TOOLCRIB_TRACE_CONTENT=1` adds
+`OTEL_EXPORTER_OTLP_ENDPOINT` says) or `console`, runs are traced by OpenTelemetry's GenAI names; a `traceparent` header
+puts them into the caller's trace. `TOOLCRIB_TRACE_CONTENT=1` adds
 prompts, arguments and results; without it there are none.
 
 | span | what we add |

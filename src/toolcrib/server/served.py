@@ -1,8 +1,8 @@
 """What a server serves: an agent, where its sessions are kept, and perhaps a site to look at."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any, Protocol
 
@@ -35,6 +35,7 @@ class Served:
     store: Store
     name: str = "Toolcrib"
     suggestions: tuple[str, ...] = ()  # what to say first
+    remarks: Mapping[str, str] = field(default_factory=dict[str, str])  # a few words on what a suggestion shows
     site: Site | None = None  # what the agent works on, to be shown beside the talk
     surface_name: str = ""
     opens: tuple[AbstractAsyncContextManager[Any], ...] = ()  # what is open as long as the server, such as sources

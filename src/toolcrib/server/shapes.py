@@ -33,6 +33,9 @@ class AppShape(Shape):
     surface: str = Field(examples=["search"], description="How the model finds tools; empty where it sees all.")
     model: str = Field(examples=["offline"])
     suggestions: list[str] = Field(examples=[["Show me all pages"]])
+    remarks: dict[str, str] = Field(
+        examples=[{"Show me all pages": "one search, one call"}], description="A few words on what a suggestion shows."
+    )
     site: str | None = Field(examples=["/site/"], description="Where the site is that the agent works on.")
     version: str = Field(examples=["0.1.0"])
 

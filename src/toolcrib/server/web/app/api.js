@@ -21,7 +21,7 @@ async function request(path, { method = "GET", body, headers = {}, signal } = {}
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ServerError("The server cannot be reached.", { hint: "Is `toolcrib serve` still running?" });
+    throw new ServerError("The server cannot be reached.", { hint: "Is it still running?" });
   }
   if (!response.ok) throw await refusal(response);
   return response;

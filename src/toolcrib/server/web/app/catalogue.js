@@ -11,6 +11,7 @@ import { state } from "./state.js";
 import { useStore } from "./store.js";
 import { ToolPage } from "./tool_page.js";
 
+const RISKS = ["safe", "moderate", "destructive"];
 const MOST_LISTED = 400; // more are found by typing
 
 export function Catalogue({ name }) {
@@ -28,6 +29,7 @@ export function Catalogue({ name }) {
           <input data-words type="search" aria-label="Filter tools" placeholder=${tools ? `Filter ${plural(tools.length, "tool")}` : "Filter"} value=${words} onInput=${(event) => setWords(event.currentTarget.value)} />
         </header>
         <a class="check-line" href=${address(["catalogue"])} aria-current=${name ? null : "page"}>Discoverability<span class="chip">${findings === null ? "…" : findings.length ? count(findings.length) : "fine"}</span></a>
+        <p class="risks" aria-label="What the dots mean">${RISKS.map((risk) => html`<span><i class="risk-dot" data-risk=${risk}></i>${risk}</span>`)}</p>
         ${tools === null && html`<${Skeleton} lines=${8} />`}
         ${tools !== null && shown.length === 0 && html`<p class="quiet">${words ? "No tool contains that. The playground searches by meaning." : "This catalogue is empty."}</p>`}
         ${shelves.map(([category, held]) => html`

@@ -13,7 +13,7 @@ export function DiscoveryCard({ item }) {
       <summary>
         <${Icon} name="search" size=${14} />
         <span class="card-line split">searched <q dir="auto" title=${item.query}>${item.query}</q>${!item.running && !item.cut && html` <span class="arrow" aria-label="found">→</span> <strong>${item.tools.length ? plural(item.tools.length, "tool") : "nothing fits"}</strong>`}</span>
-        ${item.running ? html`<${Running} />` : item.cut ? html`<span class="facts">stopped</span>` : html`<span class="facts">${duration(item.tookMs)} · sure ${sure(item.confidence)}</span>`}
+        ${item.running ? html`<${Running} />` : item.cut ? html`<span class="facts">stopped</span>` : html`<span class="facts"><span class="took">${duration(item.tookMs)} · </span>sure ${sure(item.confidence)}</span>`}
         <${Icon} name="chevron" size=${12} />
       </summary>
       <ul class="found">

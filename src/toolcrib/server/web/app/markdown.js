@@ -22,9 +22,9 @@ purify.addHook("afterSanitizeAttributes", (node) => {
 const sitePath = {
   name: "sitePath",
   level: "inline",
-  start: (text) => text.indexOf("/site/"),
+  start: (text) => text.indexOf("/site"),
   tokenizer(text) {
-    const found = /^\/site\/[\w\-./?=]*\w/.exec(text);
+    const found = /^\/site(?:\/(?:[\w\-./?=]*\w)?)?(?!\w)/.exec(text);
     return found ? { type: "sitePath", raw: found[0] } : undefined;
   },
   renderer: (token) => `<a href="${token.raw}">${token.raw}</a>`, // only characters that the pattern lets through

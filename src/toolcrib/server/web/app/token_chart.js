@@ -50,7 +50,7 @@ function Column({ one, x, wide, height, number, pointed, onPoint }) {
         y -= tall;
         return html`<rect class="part-${name}" x=${x} y=${y} width=${wide} height=${tall} />`;
       })}
-      <text class="tick" x=${x + wide / 2} y=${HEIGHT - 3} text-anchor="middle">${number}</text>
+      <text class="tick" x=${x + wide / 2} y=${HEIGHT - 3} text-anchor="middle">${one.label ?? number}</text>
     </g>
   `;
 }

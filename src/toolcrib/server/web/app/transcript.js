@@ -28,7 +28,7 @@ export function Transcript() {
   // Without a site pane in sight (a phone), the link opens a tab, as links do.
   const follow = (event) => {
     const path = event.target.closest("a")?.getAttribute("href") ?? "";
-    if (!path.startsWith("/site/") || !document.querySelector(".site")?.checkVisibility()) return;
+    if (!/^\/site(\/|$)/.test(path) || !document.querySelector(".site")?.checkVisibility()) return;
     event.preventDefault();
     showOnSite(path);
   };

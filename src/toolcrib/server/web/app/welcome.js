@@ -18,7 +18,7 @@ export function Welcome() {
       ${app.suggestions?.length > 0 && html`
         <p class="label" id="try">Try</p>
         <ul class="suggestions" aria-labelledby="try">
-          ${app.suggestions.map((text) => html`<li><button class="suggestion" onClick=${() => send(text)}><span>${text}</span><${Icon} name="send" size=${14} /></button></li>`)}
+          ${app.suggestions.map((text) => html`<li><button class="suggestion" onClick=${() => send(text)}><span>${text}</span>${app.remarks?.[text] && html`<small>${app.remarks[text]}</small>`}<${Icon} name="send" size=${14} /></button></li>`)}
         </ul>
       `}
       ${offline && html`<p class="quiet">The offline brain answers: no key, no network, no language model. Set a key and restart for a real one.</p>`}

@@ -14,7 +14,6 @@ import pytest
 from gateway_scene import SOON, START, TOKEN, call, entry, over_http, over_stdio, text, write_config
 
 from toolcrib.cli.main import main
-from toolcrib.gateway.gate import quarantine_file, write_quarantine
 from toolcrib.gateway.lock import Lock, Pin
 from toolcrib.server.options import Options
 
@@ -142,8 +141,7 @@ def test_a_person_is_asked_before_anything_is_approved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     lock = tmp_path / "tools.lock"
-    Lock.open(lock)
-    write_quarantine(quarantine_file(lock), {"s__new": Pin("mcp:s", {"name": "new"})})
+    Lock.open(lock).write_waiting({"s__new": Pin("mcp:s", {"name": "new"})}, ["mcp:s"])
 
     class Terminal:
         def isatty(self) -> bool:

@@ -13,8 +13,8 @@ from toolcrib.catalog import Catalog
 from toolcrib.cli.main import main
 from toolcrib.errors import GatewayError
 from toolcrib.gateway.approval_diff import difference
-from toolcrib.gateway.gate import Gate, quarantine_file
-from toolcrib.gateway.lock import Lock, Pin
+from toolcrib.gateway.gate import Gate
+from toolcrib.gateway.lock import Lock, Pin, quarantine_file
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 

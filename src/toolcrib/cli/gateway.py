@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from cyclopts import App, Parameter
 
 from toolcrib.catalog import Catalog
-from toolcrib.cli.gateway_setup import LockFile, approve, install
+from toolcrib.cli.gateway_setup import LockPlace, approve, install
 from toolcrib.cli.options import Json
 from toolcrib.cli.output import Columns, note, say, write_json
 from toolcrib.cli.serve import Names, tenants
@@ -41,7 +41,7 @@ def gateway(
     surface: Literal["search", "browse"] = "search",
     activate: bool = False,
     policy: Path | None = None,
-    lock: LockFile = None,
+    lock: LockPlace = None,
     token: Names = (),
     allow_host: Names = (),
     allow_origin: Names = (),
@@ -65,7 +65,8 @@ def gateway(
             session by session. Without it, and in the newer protocol, the list never changes.
         policy: A YAML file that says which tools are allowed, asked about, hidden or denied.
         lock: A file of approved definitions. It is made at the first start, from what the servers list then; a tool
-            that is new or changed later is held back until `toolcrib gateway approve`.
+            that is new or changed later is held back until `toolcrib gateway approve`. Gateways on several machines
+            share `postgresql://user@host/database#name`.
         token: Who has it may use the gateway over HTTP; `role:token` gives the caller a role in the policy. May be
             given several times. In TOOLCRIB_TOKEN it is safer. Without any, one is made and shown.
         allow_host: A name by which the gateway may be called, besides `host`.
@@ -107,7 +108,7 @@ def _made(
     paths: Sequence[Path],
     surface: "SurfaceName",
     policy: Path | None,
-    lock: Path | None,
+    lock: str | None,
     seconds: float,
     settings: Settings,
     *,
@@ -117,7 +118,7 @@ def _made(
     try:
         from toolcrib.gateway.gate import Gate
         from toolcrib.gateway.install import is_a_gateway
-        from toolcrib.gateway.lock import Lock
+        from toolcrib.gateway.lock import open_lock
         from toolcrib.gateway.policy_file import read_policy
         from toolcrib.gateway.remembered import Remembered
         from toolcrib.gateway.server import Gateway
@@ -133,7 +134,7 @@ def _made(
     )
     rules = read_policy(policy) if policy else None
     if lock is not None:
-        gate.lock = Lock.open(lock, [source.name for source in sources.sources], keep=remember)
+        gate.lock = open_lock(lock, [source.name for source in sources.sources], keep=remember)
     folder = settings.cache / "gateway"
     return Gateway(
         sources,

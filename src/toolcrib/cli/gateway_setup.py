@@ -1,9 +1,11 @@
 """`toolcrib gateway install` and `approve`: the gateway in a client's file, and tools that wait for a person's yes."""
 
 import sys
+from collections.abc import Sequence
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from cyclopts import Parameter
 
@@ -11,20 +13,25 @@ from toolcrib.cli.options import Json
 from toolcrib.cli.output import note, say, write_json
 from toolcrib.cli.sources import DEFAULT
 from toolcrib.errors import GatewayError
+from toolcrib.postgres.address import is_postgres
 from toolcrib.settings import Settings
 
+if TYPE_CHECKING:
+    from toolcrib.gateway.lock import Approvals
+
 NEGATIVE = 2
-LockFile: TypeAlias = Annotated[Path | None, Parameter(show_default=False)]
+FileHere: TypeAlias = Annotated[Path | None, Parameter(show_default=False)]
+LockPlace: TypeAlias = Annotated[str | None, Parameter(show_default=False)]
 
 
 def install(
     client: str,
     *config: Path,
-    lock: LockFile = None,
+    lock: LockPlace = None,
     policy: Path | None = None,
     surface: Literal["search", "browse"] = "search",
     activate: bool = False,
-    file: LockFile = None,
+    file: FileHere = None,
     write: bool = False,
 ) -> int:
     """Print the entry by which an MCP client starts the gateway; with --write, put it into the client's file.
@@ -37,7 +44,7 @@ def install(
     Args:
         client: Which client.
         config: Files that name the servers behind the gateway; `.mcp.json` if none is given.
-        lock: The file of approved definitions; one in your data folder if none is given.
+        lock: Where the approved definitions are; a file in your data folder if none is given.
         policy: As in `toolcrib gateway`.
         surface: As in `toolcrib gateway`.
         activate: As in `toolcrib gateway`.
@@ -48,8 +55,8 @@ def install(
 
     known = clients.client_named(client)
     paths = [str(path.expanduser().absolute()) for path in config or (Path(DEFAULT),)]
-    place = lock or Settings.from_environment().locks / f"{sha256(repr(paths).encode()).hexdigest()[:12]}.lock"
-    options = ["--lock", str(place.expanduser().absolute())]
+    place = lock or str(Settings.from_environment().locks / f"{sha256(repr(paths).encode()).hexdigest()[:12]}.lock")
+    options = ["--lock", place if is_postgres(place) else str(Path(place).expanduser().absolute())]
     options += ["--policy", str(policy.expanduser().absolute())] if policy else []
     options += ["--surface", surface] if surface != "search" else []
     options += ["--activate"] if activate else []
@@ -67,23 +74,28 @@ def install(
     return 0
 
 
-def approve(*names: str, lock: Path, yes: bool = False, json: Json = False) -> int:
+def approve(*names: str, lock: str, yes: bool = False, json: Json = False) -> int:
     """Show which definitions are held back and how they differ from the approved ones, and approve them.
 
     Example: `toolcrib gateway approve --lock tools.lock github__create_issue`
 
     Args:
         names: The tools to approve; all that are held back if none is given.
-        lock: The file of approved definitions.
+        lock: The file of approved definitions, or the database in which gateways share them.
         yes: Approve without asking.
     """
-    from toolcrib.gateway.approval_diff import difference
-    from toolcrib.gateway.gate import quarantine_file, write_quarantine
-    from toolcrib.gateway.lock import Lock, read_pins
+    from toolcrib.gateway.lock import open_lock
 
-    if not lock.exists():
+    if not is_postgres(lock) and not Path(lock).exists():
         raise GatewayError(f"{lock}: there is no such file.", hint="Start the gateway with --lock first.")
-    held, waiting = Lock.open(lock), read_pins(quarantine_file(lock))
+    with closing(open_lock(lock)) as held:
+        return _approve(held, names, yes=yes, json=json)
+
+
+def _approve(held: "Approvals", names: Sequence[str], *, yes: bool, json: bool) -> int:
+    from toolcrib.gateway.approval_diff import difference
+
+    waiting = held.waiting()
     if unknown := [name for name in names if name not in waiting]:
         raise GatewayError(
             f"{unknown[0]!r} is not held back.", hint=f"There are: {', '.join(waiting)}" if waiting else None
@@ -95,7 +107,8 @@ def approve(*names: str, lock: Path, yes: bool = False, json: Json = False) -> i
     agreed = bool(chosen) and (yes or (not json and _agrees(len(chosen))))
     if agreed:
         held.approve(chosen)
-        write_quarantine(quarantine_file(lock), {name: pin for name, pin in waiting.items() if name not in chosen})
+        left = {name: pin for name, pin in waiting.items() if name not in chosen}
+        held.write_waiting(left, {pin.source for pin in waiting.values()})
         note(f"Approved: {', '.join(chosen)}.")
     if json:
         write_json({"held_back": differences, "approved": list(chosen) if agreed else []})

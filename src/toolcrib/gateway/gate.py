@@ -2,10 +2,9 @@
 
 import logging
 from collections.abc import Iterable
-from pathlib import Path
 
 from toolcrib.catalog import Catalog
-from toolcrib.gateway.lock import VERSION, Lock, Pin, pin_of, read_pins, write_json
+from toolcrib.gateway.lock import Approvals, Pin, pin_of
 from toolcrib.gateway.plain_words import plainly_described
 from toolcrib.sources.mcp_tool import McpToolCall
 from toolcrib.tools.tool import Tool
@@ -16,11 +15,11 @@ logger = logging.getLogger(__name__)
 class Gate:
     """A catalogue as sources see it. Without a lock everything goes through.
 
-    What is held back is neither found nor called. It is written beside the lock (`quarantine_file`), from where
+    What is held back is neither found nor called. It is written beside the approvals, from where
     `toolcrib gateway approve` reads it.
     """
 
-    def __init__(self, catalog: Catalog, lock: Lock | None = None) -> None:
+    def __init__(self, catalog: Catalog, lock: Approvals | None = None) -> None:
         self.catalog = catalog
         self.lock = lock
         self._held: dict[str, Tool] = {}
@@ -45,10 +44,10 @@ class Gate:
             return
         pins = {tool.name: pin_of(tool) for tool in offered}
         first = {name: pin for name, pin in pins.items() if pin.source in self.lock.awaited}
+        first = self.lock.trust(first) if first else first
         good = [tool for tool in offered if tool.name in first or self.lock.approves(tool.name, pins[tool.name])]
         self.catalog.add_all(map(_plain, good))
         if first:
-            self.lock.approve(first)
             logger.info("Approved %d tools at first sight, from %s.", len(first), _sources(first.values()))
         let_in = {tool.name for tool in good}
         self._hold(tool for tool in offered if tool.name not in let_in)
@@ -84,6 +83,8 @@ class Gate:
     def close(self) -> None:
         """Leave what waits as it is written: sources that end take their tools away, and that is no news of them."""
         self._closed = True
+        if self.lock is not None:
+            self.lock.close()
 
     def _let_in(self, tools: list[Tool]) -> None:
         if not tools:
@@ -103,23 +104,7 @@ class Gate:
     def _write(self) -> None:
         if self.lock is None or not self.lock.keeps or self._closed:
             return
-        file = quarantine_file(self.lock.path)
-        others = {name: pin for name, pin in read_pins(file).items() if pin.source not in self._sources}
-        write_quarantine(file, others | {tool.name: pin_of(tool) for tool in self.quarantined})
-
-
-def quarantine_file(lock: Path) -> Path:
-    """Where the definitions stand that wait for approval. Nobody needs to keep it: gateways write it anew."""
-    return lock.with_name(f"{lock.name}.quarantine")
-
-
-def write_quarantine(file: Path, pins: dict[str, Pin]) -> None:
-    """Write what waits; without anything that waits there is no file."""
-    if pins:
-        tools = {name: pin.to_json() for name, pin in sorted(pins.items())}
-        write_json(file, {"version": VERSION, "tools": tools})
-    else:
-        file.unlink(missing_ok=True)
+        self.lock.write_waiting({tool.name: pin_of(tool) for tool in self.quarantined}, self._sources)
 
 
 def _plain(tool: Tool) -> Tool:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any
+from typing import Any, Protocol
 
 from toolcrib.errors import GatewayError
+from toolcrib.postgres.address import is_postgres
 from toolcrib.sources.json_parts import items, mapping
 from toolcrib.sources.mcp_tool import McpToolCall
 from toolcrib.tools.tool import Tool
@@ -46,6 +47,31 @@ def pin_of(tool: Tool) -> Pin:
     else:
         definition = {"description": tool.description, "parameters": dict(tool.parameters), "risk": tool.risk.value}
     return Pin(tool.source, definition)
+
+
+class Approvals(Protocol):
+    """The seam: where approvals are kept. A file does it for one machine, `shared_lock.py` for many."""
+
+    pins: dict[str, Pin]
+    awaited: set[str]  # sources whose first list has not come yet
+    keeps: bool  # off: it only looks
+
+    def approves(self, name: str, pin: Pin) -> bool: ...
+    def approve(self, pins: Mapping[str, Pin]) -> None: ...
+    def trust(self, first: Mapping[str, Pin]) -> Mapping[str, Pin]: ...
+    def reread(self) -> bool: ...
+    def waiting(self) -> dict[str, Pin]: ...
+    def write_waiting(self, pins: Mapping[str, Pin], sources: Iterable[str]) -> None: ...
+    def close(self) -> None: ...
+
+
+def open_lock(place: str | Path, sources: Iterable[str] = (), *, keep: bool = True) -> Approvals:
+    """The approvals at a place: a file, or `postgresql://user@host/database#name`, which many gateways share."""
+    if is_postgres(str(place)):
+        from toolcrib.gateway.shared_lock import SharedLock  # late: a file needs no database
+
+        return SharedLock.open(str(place), sources, keep=keep)
+    return Lock.open(Path(place), sources, keep=keep)
 
 
 class Lock:
@@ -82,6 +108,14 @@ class Lock:
         self.awaited -= {pin.source for pin in pins.values()}
         self.save()
 
+    def trust(self, first: Mapping[str, Pin]) -> Mapping[str, Pin]:
+        """Approve the first list of sources that are still awaited, and say which those were."""
+        self.reread()  # another gateway may have seen another first list
+        trusted = {name: pin for name, pin in first.items() if pin.source in self.awaited}
+        if trusted:
+            self.approve(trusted)
+        return trusted
+
     def reread(self) -> bool:
         """Take what somebody else wrote; gives whether there was something."""
         now = _state(self.path)
@@ -93,6 +127,23 @@ class Lock:
             self.awaited = set(awaited)
         return True
 
+    def waiting(self) -> dict[str, Pin]:
+        """What gateways hold back until somebody approves it."""
+        return read_pins(quarantine_file(self.path))
+
+    def write_waiting(self, pins: Mapping[str, Pin], sources: Iterable[str]) -> None:
+        """Let exactly these wait, of these sources; without anything that waits there is no file."""
+        file, own = quarantine_file(self.path), set(sources)
+        others = {name: pin for name, pin in self.waiting().items() if pin.source not in own}
+        tools = {name: pin.to_json() for name, pin in sorted((others | dict(pins)).items())}
+        if tools:
+            write_json(file, {"version": VERSION, "tools": tools})
+        else:
+            file.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
     def save(self) -> None:
         """Write the file, whole or not at all."""
         if not self.keeps:
@@ -100,6 +151,11 @@ class Lock:
         tools = {name: pin.to_json() for name, pin in sorted(self.pins.items())}
         write_json(self.path, {"version": VERSION, "awaited": sorted(self.awaited), "tools": tools})
         self._read_at = _state(self.path)
+
+
+def quarantine_file(lock: Path) -> Path:
+    """Where the definitions stand that wait for approval. Nobody needs to keep it: gateways write it anew."""
+    return lock.with_name(f"{lock.name}.quarantine")
 
 
 def read_pins(path: Path) -> dict[str, Pin]:

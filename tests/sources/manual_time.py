@@ -28,7 +28,7 @@ class ManualTime:
         """Wait until somebody does, and tell for how long."""
         while not (lengths := [until - self.now for until, waiting in self._sleepers if not waiting.done()]):
             self._somebody_sleeps.clear()
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 await self._somebody_sleeps.wait()
         return min(lengths)
 

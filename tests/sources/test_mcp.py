@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ from toolcrib.sources.mcp_tool import McpToolCall, risk_of
 from toolcrib.sources.source import SourceState
 
 SCRIPT = str(Path(__file__).parent / "scripted_server.py")
-HURRIED = McpLimits(connect_seconds=0.5, list_seconds=0.5, call_seconds=0.5, first_pause_seconds=0.01)
+HANGS = {"connect_seconds": "did not start", "list_seconds": "did not list"}
+# What should work has all the time that a busy machine may need; little has only what should hang.
+PATIENT = McpLimits(connect_seconds=60, list_seconds=60, first_pause_seconds=0.01)
 
 
 def scripted(name: str = "shop", **told: Any) -> McpServer:
@@ -35,7 +38,7 @@ def offering(*names: str, **more: Any) -> list[dict[str, Any]]:
 @asynccontextmanager
 async def running(server: McpServer, catalog: Catalog, **options: Any) -> AsyncIterator[McpSource]:
     source = McpSource(server, catalog, **options)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(90):
         await source.start()
         await source.settled()
         try:
@@ -45,10 +48,10 @@ async def running(server: McpServer, catalog: Catalog, **options: Any) -> AsyncI
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    """Let others work until something holds; a bounded wait without a clock of its own."""
-    async with asyncio.timeout(10):
+    """Let others work until something holds."""
+    async with asyncio.timeout(60):
         while not holds():  # noqa: ASYNC110  # what holds may be anything; nothing tells of all of it
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.01)  # not 0: those who are waited for need the processor
 
 
 def called(catalog: Catalog, name: str, **arguments: Any) -> Any:
@@ -187,13 +190,14 @@ async def test_a_server_that_does_not_come_up_has_a_state_and_a_sentence(
     server: McpServer, state: SourceState, problem: str
 ) -> None:
     time = ManualTime()
-    async with running(server, Catalog(), limits=HURRIED, clock=time.clock, sleep=time.sleep) as source:
+    limits = replace(PATIENT, **{stage: 0.5 for stage, words in HANGS.items() if words in problem})
+    async with running(server, Catalog(), limits=limits, clock=time.clock, sleep=time.sleep) as source:
         assert (source.state, source.problem) == (state, problem)
 
 
 async def test_what_a_broken_server_wrote_is_kept_for_people() -> None:
     time = ManualTime()
-    async with running(scripted(start="die"), Catalog(), limits=HURRIED, clock=time.clock, sleep=time.sleep) as source:
+    async with running(scripted(start="die"), Catalog(), limits=PATIENT, clock=time.clock, sleep=time.sleep) as source:
         assert source.log == "no licence found\n"
         assert "licence" not in source.problem
 
@@ -224,7 +228,7 @@ async def test_a_server_that_died_is_started_again_after_a_growing_pause(tmp_pat
 async def test_a_call_that_dies_says_so_and_the_next_one_works(tmp_path: Path) -> None:
     catalog = Catalog()
     server = scripted(tools=offering("die_once"), marker=str(tmp_path / "died"))
-    async with running(server, catalog, limits=HURRIED):
+    async with running(server, catalog, limits=PATIENT):
         result = await called(catalog, "shop__die_once")
         assert result.failed
         assert result.text == "shop gave no result: it ended before it answered. Whether it did its work is not known."
@@ -236,14 +240,14 @@ async def test_a_call_that_may_be_repeated_is_repeated_once(tmp_path: Path) -> N
     server = scripted(
         tools=offering("die_once", "die", annotations={"idempotentHint": True}), marker=str(tmp_path / "died")
     )
-    async with running(server, catalog, limits=HURRIED):
+    async with running(server, catalog, limits=PATIENT):
         assert (await called(catalog, "shop__die_once")).text == "alive again"
         assert (await called(catalog, "shop__die")).failed
 
 
 async def test_a_server_that_died_while_nobody_called_comes_back_by_itself(tmp_path: Path) -> None:
     catalog = Catalog()
-    async with running(scripted(tools=offering("die", "echo")), catalog, limits=HURRIED) as source:
+    async with running(scripted(tools=offering("die", "echo")), catalog, limits=PATIENT) as source:
         await called(catalog, "shop__die")
         await until(lambda: source.state is SourceState.READY)
         assert (await called(catalog, "shop__echo", text="back")).text == "back"
@@ -251,11 +255,12 @@ async def test_a_server_that_died_while_nobody_called_comes_back_by_itself(tmp_p
 
 async def test_a_call_that_hangs_ends_in_time() -> None:
     catalog = Catalog()
-    async with running(scripted(tools=offering("hang", "echo")), catalog, limits=HURRIED):
+    limits = replace(PATIENT, call_seconds=3)
+    async with running(scripted(tools=offering("hang", "echo")), catalog, limits=limits):
         result = await called(catalog, "shop__hang")
         assert result.failed
         assert result.text == (
-            "shop did not answer within 0.5 seconds; the call was cancelled. "
+            "shop did not answer within 3 seconds; the call was cancelled. "
             "Whether it did its work is not known. Look before you try again."
         )
         assert (await called(catalog, "shop__echo", text="well")).text == "well"
@@ -264,7 +269,7 @@ async def test_a_call_that_hangs_ends_in_time() -> None:
 async def test_a_server_that_never_answers_is_left_alone_for_a_while_and_then_tried_again() -> None:
     time = ManualTime()
     catalog = Catalog()
-    limits = McpLimits(call_seconds=0.05, failures_allowed=2, rest_seconds=60)
+    limits = McpLimits(call_seconds=2, failures_allowed=2, rest_seconds=60)
     server = scripted(tools=offering("hang", "echo"))
     async with running(server, catalog, limits=limits, clock=time.clock, sleep=time.sleep):
         await called(catalog, "shop__hang")
@@ -274,9 +279,7 @@ async def test_a_server_that_never_answers_is_left_alone_for_a_while_and_then_tr
             "shop is left alone: it did not answer 2 calls in a row. Try again in 60 seconds, or use another tool."
         )
         time.advance(61)
-        limits_of_a_call = asyncio.timeout(10)
-        async with limits_of_a_call:
-            assert (await called(catalog, "shop__echo", text="again")).text == "again"
+        assert (await called(catalog, "shop__echo", text="again")).text == "again"
 
 
 @pytest.mark.parametrize(
@@ -390,9 +393,11 @@ async def test_twenty_servers_of_which_five_are_broken() -> None:
     }
     servers = [*(scripted(f"well{number}") for number in range(15)), *broken.values()]
     catalog = Catalog()
-    limits = McpLimits(connect_seconds=3, list_seconds=3)
-    group = SourceGroup(McpSource(server, catalog, limits=limits) for server in servers)
-    async with asyncio.timeout(60), group:
+    short = McpLimits(connect_seconds=3, list_seconds=3)
+    group = SourceGroup(
+        McpSource(server, catalog, limits=short if server.name in broken else PATIENT) for server in servers
+    )
+    async with asyncio.timeout(180), group:
         await until(lambda: len(catalog) == 30)  # before the slow ones are known to be broken
         results = await asyncio.gather(*(called(catalog, f"well{n}__echo", text=str(n)) for n in range(15)))
         assert [result.text for result in results] == [str(number) for number in range(15)]

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from cyclopts import App, CycloptsError, Parameter
 
 from toolcrib.cli.bench import bench
+from toolcrib.cli.catalogue import app as catalogue
 from toolcrib.cli.chat import chat
 from toolcrib.cli.check import check
 from toolcrib.cli.demo import demo
@@ -69,6 +70,7 @@ app.command(check)
 app.command(tokens)
 app.command(sources)
 app.command(gateway)
+app.command(catalogue)
 app.command(sessions)
 app.command(store)
 app.command(bench)

@@ -40,6 +40,8 @@ def serve(
     allow_origin: Names = (),
     behind_proxy: Annotated[bool, Parameter(negative=())] = False,
     store: StorePlace = None,
+    catalogue: str | None = None,
+    mcp: Annotated[tuple[Path, ...], Parameter(negative=(), show_default=False, consume_multiple=False)] = (),
 ) -> int:
     """Serve an agent over HTTP: a web page at /, the API under /api, AG-UI at /agui, /health and /metrics.
 
@@ -59,9 +61,14 @@ def serve(
         allow_origin: A page elsewhere that may use it, such as `https://desk.example`.
         behind_proxy: A proxy of yours stands before it: believe what it says of who calls, and whether by TLS
             (`X-Forwarded-For`, `X-Forwarded-Proto`). Needs a token.
+        catalogue: Follow the catalogue in this database, which `toolcrib catalogue publish` fills. The code of its
+            tools comes from --from and --mcp; those without code here are found, and a call says so.
+        mcp: A file that names MCP servers; each is started when a tool of it is first called.
     """
-    if app is not None and source is not None:
-        raise LoadError("An app names its own tools.", hint="Give the file, or --from, not both.")
+    if app is not None and (source is not None or catalogue is not None):
+        raise LoadError("An app names its own tools.", hint="Give the file, or --from and --catalogue, not both.")
+    if mcp and catalogue is None:
+        raise LoadError("--mcp gives the code of a catalogue's tools.", hint="Give --catalogue, too; or an app.")
     settings = Settings.from_environment()
     with server_extra():
         from toolcrib.server.options import Options
@@ -73,7 +80,12 @@ def serve(
         origins=frozenset(origin.rstrip("/") for origin in allow_origin),
         behind_proxy=behind_proxy,
     )
-    served = _app(app, model, store, settings) if app else _tools(source, model, store, settings)
+    if app is not None:
+        served = _app(app, model, store, settings)
+    elif catalogue is not None:
+        served = _shared(catalogue, source, mcp, model, store, settings)
+    else:
+        served = _tools(source, model, store, settings)
     from toolcrib.server.listening import taken_socket
 
     run_server(served, options, taken_socket(options))
@@ -132,6 +144,25 @@ def _tools(source: str | None, model: str | None, place: str | None, settings: S
 
     crib = Crib(load_catalog(source), model=model or settings.model)
     return Served(crib=crib, store=open_store(place or settings.sessions))
+
+
+def _shared(
+    place: str, source: str | None, mcp: Iterable[Path], model: str | None, store: str | None, settings: Settings
+) -> "Served":
+    with server_extra():
+        from toolcrib.agent.crib import Crib
+        from toolcrib.server.served import Served
+    from toolcrib.catalog import Catalog
+    from toolcrib.cli.catalogue import following, postgres_place, runners_here
+    from toolcrib.stores.store import open_store
+
+    catalog = Catalog()
+    runners = runners_here(load_catalog(source) if source is not None else Catalog(), mcp)
+    return Served(
+        crib=Crib(catalog, model=model or settings.model),
+        store=open_store(store or settings.sessions),
+        opens=(following(postgres_place(place), catalog, runners),),
+    )
 
 
 def _app(path: Path, model: str | None, place: str | None, settings: Settings) -> "Served":

@@ -1,0 +1,189 @@
+"""`toolcrib catalogue`: the catalogue that servers share in PostgreSQL, to publish into, look at and approve."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+from cyclopts import App, Parameter
+
+from toolcrib.catalog import Catalog
+from toolcrib.catalog_shared import SharedCatalog
+from toolcrib.catalog_shared_calls import FromCatalog, FromSource, Runner
+from toolcrib.catalog_shared_changes import Registration
+from toolcrib.catalog_shared_source import SharedSource
+from toolcrib.cli.load import load_catalog
+from toolcrib.cli.options import From, Json
+from toolcrib.cli.output import Columns, note, say, write_json
+from toolcrib.cli.sources import SECONDS, made_sources
+from toolcrib.errors import StoreError
+from toolcrib.postgres.address import is_postgres
+from toolcrib.postgres.database import PostgresDatabase
+from toolcrib.settings import Settings
+from toolcrib.sources.source import SourceState
+from toolcrib.tools.tool import Tool
+
+_UNREACHABLE = 4
+
+app = App(name="catalogue", help="Share a catalogue among servers: publish tools, see what it holds, approve changes.")
+
+Place: TypeAlias = Annotated[
+    str | None,
+    Parameter(name="--store", help="The database, such as postgresql://user@host/database; else TOOLCRIB_STORE."),
+]
+Tenant: TypeAlias = Annotated[str, Parameter(help="Whose catalogue, where several share it.", show_default=False)]
+
+
+@app.command
+def publish(
+    *config: Path,
+    source: From = None,
+    store: Place = None,
+    tenant: Tenant = "",
+    review: bool = False,
+    timeout: float = SECONDS,
+    json: Json = False,
+) -> int:
+    """Put tools into the shared catalogue; every server that follows it has them within a second.
+
+    Each source becomes what it is now: tools that it no longer has go. A server that does not answer keeps what the
+    catalogue has of it. Publishing the same again changes nothing.
+
+    Example: `toolcrib catalogue publish .mcp.json --store postgresql://db/toolcrib`
+
+    Args:
+        config: Files that name MCP servers, and OpenAPI documents; each server is started once, asked, and stopped.
+        review: Let what is new or changed in a source that the catalogue knows wait for `toolcrib catalogue approve`.
+        timeout: How long a server may take to start, in seconds.
+    """
+    local = list(load_catalog(source)) if source is not None or not config else []
+    url = postgres_place(store)
+    done, down = asyncio.run(_publish(url, tenant, review, local, config, timeout))
+    if json:
+        write_json({"sources": {name: _as_dict(one) for name, one in done.items()}, "unreachable": down})
+    else:
+        table = Columns(("source", "changed", "removed", "waiting", "refused"))
+        for name, one in done.items():
+            table.add(name, *(f"{len(some)}" for some in (one.changed, one.removed, one.waiting, one.refused)))
+        table.show()
+        for refused in (sentence for one in done.values() for sentence in one.refused):
+            note(f"left out: {refused}")
+        for name, problem in down.items():
+            note(f"{name}: {problem} The catalogue keeps what it has of it.")
+    return _UNREACHABLE if down else 0
+
+
+@app.command
+def status(*, store: Place = None, tenant: Tenant = "", json: Json = False) -> int:
+    """Tell what the shared catalogue holds: tools by source, the revision, and what waits for approval.
+
+    Example: `toolcrib catalogue status --json`
+    """
+    revision, counts, waiting = asyncio.run(_status(postgres_place(store), tenant))
+    if json:
+        write_json({"revision": revision, "sources": counts, "waiting": waiting})
+        return 0
+    table = Columns(("source", "tools"))
+    for name, count in counts.items():
+        table.add(name, f"{count:,}")
+    table.show()
+    note(f"{sum(counts.values()):,} tools at revision {revision}")
+    for name in waiting:
+        note(f"waits for approval: {name}")
+    return 0
+
+
+@app.command
+def approve(*names: str, store: Place = None, tenant: Tenant = "") -> int:
+    """Let tools that wait be found from now on.
+
+    Example: `toolcrib catalogue approve github__merge_pull_request`
+
+    Args:
+        names: Their names; all that wait, if none is given.
+    """
+    approved = asyncio.run(_approve(postgres_place(store), tenant, names))
+    for name in approved:
+        say(name)
+    note(f"{len(approved)} approved" if approved else "Nothing waits.")
+    return 0
+
+
+def postgres_place(given: str | None) -> str:
+    """The database that the shared catalogue is in."""
+    place = given or Settings.from_environment().store or ""
+    if not is_postgres(place):
+        raise StoreError(
+            "A shared catalogue needs a PostgreSQL database.",
+            hint="Give --store postgresql://user@host/database, or set TOOLCRIB_STORE.",
+        )
+    return place
+
+
+def runners_here(local: Catalog, mcp: Iterable[Path]) -> dict[str, Runner]:
+    """Who runs the tools of each source in this process: its own code, or a server that it starts itself."""
+    runners: dict[str, Runner] = {tool.source: FromCatalog(local) for tool in local}
+    if paths := tuple(mcp):
+        from toolcrib.sources.mcp import McpSource  # late: loads the MCP libraries
+        from toolcrib.sources.mcp_config import read_mcp_servers
+
+        for server in read_mcp_servers(paths):
+            runners[f"mcp:{server.name}"] = FromSource(lambda catalog, server=server: McpSource(server, catalog))
+    return runners
+
+
+@asynccontextmanager
+async def following(url: str, catalog: Catalog, runners: Mapping[str, Runner]) -> AsyncGenerator[SharedSource]:
+    """Keeps a catalog as the shared one is, as long as the block lasts."""
+    async with (
+        PostgresDatabase(url) as database,
+        SharedSource(SharedCatalog(database), catalog, runners=runners) as source,
+    ):
+        yield source
+
+
+async def _publish(
+    url: str, tenant: str, review: bool, local: Sequence[Tool], config: Sequence[Path], seconds: float
+) -> tuple[dict[str, Registration], dict[str, str]]:
+    from toolcrib.sources.group import SourceGroup
+
+    async with PostgresDatabase(url) as database:
+        shared = SharedCatalog(database, tenant=tenant, review=review)
+        done = await shared.publish(local)
+        catalog = Catalog()
+        made = made_sources(config, catalog, seconds) if config else []
+        async with SourceGroup(made) as group:
+            await group.settled()
+            for one in made:
+                if one.state is SourceState.READY:
+                    done[one.name] = await shared.register(one.name, one.tools)
+            down = {one.name: one.problem for one in made if one.state not in (SourceState.READY, SourceState.DISABLED)}
+        return done, down
+
+
+async def _status(url: str, tenant: str) -> tuple[int, dict[str, int], list[str]]:
+    async with PostgresDatabase(url) as database:
+        shared = SharedCatalog(database, tenant=tenant)
+        revision, rows = await shared.since(0)
+        held = [row.source for row in rows if row.definition is not None]
+        return revision, {name: held.count(name) for name in dict.fromkeys(held)}, list(await shared.waiting())
+
+
+async def _approve(url: str, tenant: str, names: Sequence[str]) -> list[str]:
+    async with PostgresDatabase(url) as database:
+        shared = SharedCatalog(database, tenant=tenant)
+        chosen = list(names) or list(await shared.waiting())
+        if chosen:
+            await shared.approve(chosen)
+        return chosen
+
+
+def _as_dict(one: Registration) -> dict[str, object]:
+    return {
+        "revision": one.revision,
+        "changed": one.changed,
+        "removed": one.removed,
+        "waiting": one.waiting,
+        "refused": one.refused,
+    }

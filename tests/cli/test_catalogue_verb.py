@@ -1,0 +1,137 @@
+"""`toolcrib catalogue`: publish, status, approve; and servers that follow it, with the code that they have."""
+
+import json
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from fastapi import FastAPI
+
+from toolcrib.catalog import Catalog
+from toolcrib.cli.catalogue import following, runners_here
+from toolcrib.cli.main import main
+from toolcrib.server import listening
+from toolcrib.server.options import Options
+
+SCRIPT = Path(__file__).parents[1] / "sources" / "scripted_server.py"
+OFFICE = str(Path(__file__).parents[2] / "examples" / "office")
+
+
+def config(path: Path, **servers: dict[str, Any]) -> str:
+    told = {
+        name: {"command": sys.executable, "args": ["-S", str(SCRIPT), json.dumps(how)]} for name, how in servers.items()
+    }
+    path.write_text(json.dumps({"mcpServers": told}), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def url(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("TOOLCRIB_STORE", postgres_url)
+    return postgres_url
+
+
+def test_tools_of_code_and_of_servers_are_published_and_shown(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    servers = config(tmp_path / ".mcp.json", shop={}, broken={"start": "die"})
+    assert main(["catalogue", "publish", servers, "--from", OFFICE, "--json"]) == 4
+    told = json.loads(capsys.readouterr().out)
+    assert sorted(told["sources"]["mcp:shop"]["changed"]) == ["shop__delete_all", "shop__echo"]
+    assert list(told["unreachable"]) == ["mcp:broken"]
+    assert main(["catalogue", "publish", "--from", OFFICE]) == 0  # the same again
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
+        ["source", "changed", "removed", "waiting", "refused"],
+        ["python", "0", "0", "0", "0"],
+    ]
+    assert main(["catalogue", "status", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["revision"], told["sources"]["mcp:shop"], told["waiting"]) == (2, 2, [])
+    assert main(["catalogue", "status", "--tenant", "somebody else"]) == 0
+    assert capsys.readouterr().err == "0 tools at revision 0\n"
+
+
+def test_what_changes_later_waits_where_it_is_reviewed(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["catalogue", "publish", config(tmp_path / "one.json", shop={}), "--review"])
+    changed = {"tools": [{"name": "echo", "description": "Tell me all.", "inputSchema": {"type": "object"}}]}
+    assert main(["catalogue", "publish", config(tmp_path / "two.json", shop=changed), "--review"]) == 0
+    capsys.readouterr()
+    assert main(["catalogue", "status"]) == 0
+    assert capsys.readouterr().err == "0 tools at revision 2\nwaits for approval: shop__echo\n"
+    assert main(["catalogue", "approve"]) == 0
+    assert capsys.readouterr().out == "shop__echo\n"
+    assert main(["catalogue", "approve"]) == 0
+    assert capsys.readouterr().err == "Nothing waits.\n"
+    assert main(["catalogue", "approve", "unheard_of"]) == 1
+
+
+def test_names_that_another_source_has_are_left_out(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("from toolcrib import tool\n@tool\ndef shop__echo() -> str:\n    'Mine.'\n    return 'mine'\n")
+    main(["catalogue", "publish", config(tmp_path / "one.json", shop={})])
+    main(["catalogue", "publish", "--from", str(file)])
+    assert "left out: " in capsys.readouterr().err
+
+
+def test_a_shared_catalogue_needs_postgresql(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("TOOLCRIB_STORE", raising=False)
+    assert main(["catalogue", "status"]) == 4
+    assert "hint: Give --store postgresql://user@host/database" in capsys.readouterr().err
+
+
+async def test_each_server_opens_its_own_way_to_the_tools(url: str, tmp_path: Path) -> None:
+    servers = config(tmp_path / ".mcp.json", shop={})
+    local = Catalog()
+
+    @local.tool
+    def greet(name: str) -> str:
+        """Greet somebody."""
+        return f"Hello {name}"
+
+    from toolcrib.catalog_shared import SharedCatalog
+    from toolcrib.postgres.database import PostgresDatabase
+
+    catalog = Catalog()
+    assert await anyio.to_thread.run_sync(main, ["catalogue", "publish", servers]) == 0
+    async with PostgresDatabase(url) as database:
+        await SharedCatalog(database).publish(local)
+    async with following(url, catalog, runners_here(local, [Path(servers)])):
+        assert (await catalog.get("greet").call({"name": "Ann"})).text == "Hello Ann"
+        assert "again" in (await catalog.get("shop__echo").call({"text": "again"})).text
+
+
+def test_a_server_follows_the_catalogue(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TOOLCRIB_STORE", str(tmp_path / "sessions.db"))
+    monkeypatch.setattr("toolcrib.server.logs.log_as_json", lambda level: None)
+    tools: list[str] = []
+
+    def listen(app: FastAPI, options: Options, taken: socket.socket) -> None:
+        taken.close()
+        anyio.run(ask, app)
+
+    async def ask(app: FastAPI) -> None:
+        async with app.router.lifespan_context(app):
+            transport = httpx2.ASGITransport(app=app)
+            async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+                tools.extend(tool["name"] for tool in (await client.get("/api/tools")).json())
+
+    monkeypatch.setattr(listening, "listen", listen)
+    main(["catalogue", "publish", "--from", OFFICE, "--store", url])
+    servers = config(tmp_path / ".mcp.json", shop={})
+    assert main(["serve", "--catalogue", url, "--from", OFFICE, "--mcp", servers, "--port", "0"]) == 0
+    assert len(tools) > 3
+    assert main(["serve", "app.yaml", "--catalogue", url]) == 1
+    assert main(["serve", "--mcp", servers]) == 1
+    assert "hint: Give --catalogue, too; or an app." in capsys.readouterr().err

@@ -5,9 +5,9 @@ import logging
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -21,20 +21,41 @@ STORED_AT_ONCE = 1024  # texts after which the vectors are kept, so that an inte
 log = logging.getLogger(__name__)
 
 
+class VectorStore(Protocol):
+    """Where the vectors of one embedder are kept, by the hash of their texts. It loses them rather than to fail."""
+
+    def get(self, keys: Collection[bytes]) -> dict[bytes, Vector]: ...
+
+    def put(self, vectors: Mapping[bytes, Vector]) -> None: ...
+
+    def dimensions(self) -> int | None: ...
+
+    def keep_only(self, keys: Collection[bytes]) -> int: ...
+
+
 class CachedEmbedder:
     """Wraps an embedder; documents are kept on disk, the latest queries in memory. Safe under threads and processes.
 
     Each embedder id has a file of its own in `folder`, so a change of model never mixes vectors. A cache that is
-    broken, foreign or not writable is a logged warning, and the texts are embedded as if there were none.
+    broken, foreign or not writable is a logged warning, and the texts are embedded as if there were none. In place of
+    a folder it takes a store of another kind, such as a `VectorTable` that replicas share.
     """
 
     def __init__(
-        self, embedder: Embedder, folder: str | Path, *, queries_in_memory: int = 1024, queries_on_disk: bool = False
+        self,
+        embedder: Embedder,
+        folder: "str | Path | VectorStore",
+        *,
+        queries_in_memory: int = 1024,
+        queries_on_disk: bool = False,
     ) -> None:
         self.embedder = embedder
         self.id = embedder.id
         self.remote = embedder.remote
-        self._file = VectorFile(Path(folder) / _file_name(self.id), self.id)
+        self._kept_in = folder
+        self._file: VectorStore = (
+            VectorFile(Path(folder) / _file_name(self.id), self.id) if isinstance(folder, str | Path) else folder
+        )
         self._queries = _Recent(queries_in_memory)
         self._queries_on_disk = queries_on_disk
         self._dimensions: int | None = None
@@ -70,7 +91,8 @@ class CachedEmbedder:
         return self._file.keep_only({_key("document", text) for text in keep})
 
     def __repr__(self) -> str:
-        return f"CachedEmbedder({self.embedder!r}, {str(self._file.path.parent)!r})"
+        kept_in = str(self._kept_in) if isinstance(self._kept_in, Path) else self._kept_in
+        return f"CachedEmbedder({self.embedder!r}, {kept_in!r})"
 
     def _through_file(
         self, kind: Literal["document", "query"], texts: Sequence[str], embed: Callable[[Sequence[str]], Vectors]

@@ -3,7 +3,7 @@
 | variable                  | meaning                                            | without it                     |
 |---------------------------|----------------------------------------------------|--------------------------------|
 | `TOOLCRIB_CACHE`          | folder for what can be made again, such as vectors | the user's cache folder        |
-| `TOOLCRIB_STORE`          | file in which sessions are kept                    | in the user's data folder      |
+| `TOOLCRIB_STORE`          | keeps sessions: a file, or `postgresql://...`      | in the user's data folder      |
 | `TOOLCRIB_MODEL`          | model that talks, such as `openai:gpt-5.4`         | by the key set, else `offline` |
 | `TOOLCRIB_TOKEN`          | tokens that open the server, or `tenant:token`     | none: this machine only        |
 | `TOOLCRIB_TRACES`         | where spans go: `otlp`, `console`                  | nowhere                        |
@@ -37,7 +37,7 @@ class Settings:
     """What the environment says; made once at a door and passed inward."""
 
     cache: Path
-    store: str | None = None  # a file, or what another kind of store is named by
+    store: str | None = field(default=None, repr=False)  # a file, or the URL of a database, with its password
     model: str = OFFLINE
     tokens: tuple[str, ...] = field(default=(), repr=False)
     traces: str | None = None

@@ -1,8 +1,10 @@
 """What only PostgreSQL can do to a store: go away and come back, be shared, and have a clock of its own."""
 
 import asyncio
+import runpy
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -183,3 +185,11 @@ async def test_who_cannot_be_told_of_news_looks_by_himself(
         async with store.open("s") as session:
             await session.append(["kept"])
     assert caplog.messages[0].startswith("Other replicas were not told of 1 changed sessions: The database")
+
+
+def test_the_pages_example_of_two_replicas_is_true_of_postgresql(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOLCRIB_STORE", postgres_url)  # the tests of the pages run it with a file
+    snippet = Path(__file__).parents[2] / "docs_src" / "postgresql_store" / "two_replicas.py"
+    runpy.run_path(str(snippet), run_name="__main__")

@@ -164,8 +164,8 @@ def import_store(
 def audit(*, tenant: TenantOnly = None, store: StorePlace = None) -> int:
     """Write who called what, as JSON Lines: calls, questions to users and their answers, without any value.
 
-    Arguments stand as a digest, so that two calls with the same arguments can be told. It is made from the sessions'
-    logs, which have everything; a session that is deleted takes its log along.
+    Arguments stand as a digest: the same for the same arguments. It is made from the sessions' logs, which have
+    everything; a session that is deleted takes its log along.
 
     Example: `toolcrib store audit > calls.jsonl`
     """

@@ -44,7 +44,7 @@ def audit_of(tenant: str, record: SessionRecord) -> Iterator[AuditLine]:
 
 
 def digest_of(arguments: object) -> str:
-    """A short text that is the same for the same arguments, and tells nothing of them."""
+    """A short text that is the same for the same arguments. Who guesses them can see that the guess is right."""
     said = json.dumps(arguments, sort_keys=True, separators=(",", ":"))
     return sha256(said.encode()).hexdigest()[:16]
 

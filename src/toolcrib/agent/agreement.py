@@ -4,9 +4,15 @@ Only a clear no is recognised, because it is the one answer that must never be m
 costs one more question. Whether the rest is a yes is for the model to read, within the limits of `confirmations.py`.
 """
 
+import re
 import unicodedata
 from enum import StrEnum
 from itertools import pairwise
+
+# What stands in a conversation for the press of a button. For the model: doors go by the event's `approved`.
+PRESSED_YES = "Yes, go ahead with {tool}."
+PRESSED_NO = "No, do not call {tool}."
+_PRESSED = re.compile(r"(?:Yes, go ahead with|No, do not call) [\w-]+\.", re.ASCII)
 
 
 class Reply(StrEnum):
@@ -45,6 +51,11 @@ _NO_BEGINNINGS = (
     "아니", "안돼", "안 돼", "하지 마", "하지마", "취소", "그만", "ไม่", "อย่า", "ยกเลิก",
 )  # fmt: skip
 _QUESTION_ENDS = ("?", "？", "؟", "¿")
+
+
+def is_pressed(text: str) -> bool:
+    """Whether a message stands for a button, and is in no language of the user's."""
+    return _PRESSED.fullmatch(text.strip()) is not None
 
 
 def reply(text: str) -> Reply:

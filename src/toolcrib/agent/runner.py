@@ -17,6 +17,7 @@ from typing import Any
 
 from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, UserPromptPart
 
+from toolcrib.agent.agreement import PRESSED_NO, PRESSED_YES
 from toolcrib.agent.confirmed import CONFIRMED
 from toolcrib.agent.crib import Crib
 from toolcrib.agent.events import Answered, ConfirmationRequired, Event, Failed, RunStarted, UsageEvent, Warning
@@ -29,9 +30,6 @@ from toolcrib.stores.record import Confirmation
 from toolcrib.stores.session import Session
 
 logger = logging.getLogger(__name__)
-
-YES = "Yes, go ahead with {tool}."
-NO = "No, do not call {tool}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +79,7 @@ def confirm(
     async def work(emit: Emit) -> None:
         question = _question(session, confirmation_id)
         turn = Turn(crib, session, emit, context)
-        text = (YES if approved else NO).format(tool=question.tool)
+        text = (PRESSED_YES if approved else PRESSED_NO).format(tool=question.tool)
         turn.tell(
             RunStarted(session=session.id, text=text, model=turn.model, confirmation=question.id, approved=approved)
         )

@@ -92,7 +92,8 @@ async def test_a_field_of_a_section_is_changed(cms: Talk) -> None:
 
 
 async def test_what_is_missing_is_asked_for_and_the_answer_goes_on(cms: Talk) -> None:
-    assert await cms.say("what does the fern cost?") == "Which collection do you mean?\n- products\n- team"
+    asked = await cms.say("what does the fern cost?")
+    assert asked == "For **cms_getEntryContent**: which collection do you mean?\n- products\n- team"
     assert "19" in await cms.say("products")
     assert cms.calls[-1] == ("cms_getEntryContent", {"collection": "products", "entry": "entry_sword-fern"})
 
@@ -100,3 +101,67 @@ async def test_what_is_missing_is_asked_for_and_the_answer_goes_on(cms: Talk) ->
 async def test_a_question_changes_nothing(cms: Talk) -> None:
     await cms.say("jakie mamy strony w serwisie?")
     assert "cms_createPage" not in [name for name, _ in cms.calls]
+
+
+async def test_a_tool_that_a_search_only_named_is_fetched_by_its_name(cms: Talk) -> None:
+    await cms.say("hide the Plants link in the menu")
+    assert cms.calls == [("cms_getNavigation", {}), ("cms_toggleNavigationItem", {"item": "nav_plants"})]
+
+
+async def test_who_wants_a_heading_changed_does_not_want_to_read_it(cms: Talk) -> None:
+    await cms.say('change the heading on the home page to "Welcome"')
+    assert cms.calls == [("cms_updateSectionContent", {"section": "home/hero", "content": {"heading": "Welcome"}})]
+
+
+async def test_a_field_is_known_by_what_another_language_calls_it(cms: Talk) -> None:
+    await cms.say('change the heading on the home page to "Welcome"')
+    await cms.say('Ändere die Überschrift auf der Startseite in "Willkommen"')
+    assert cms.calls[-1][1]["content"] == {"heading": "Willkommen"}
+
+
+async def test_a_picture_is_never_replaced_by_itself(cms: Talk) -> None:
+    assert await cms.say("replace the old logo with the new one") == (
+        "For **cms_replaceImage**: which replacement do you mean?"
+    )
+
+
+async def test_a_number_is_not_made_of_words(cms: Talk) -> None:
+    assert "which photo do you mean?" in await cms.say("download a stock photo of the sea")
+
+
+async def test_what_is_none_of_the_few_there_are_is_asked_for(cms: Talk) -> None:
+    assert (await cms.say("who works here?")).endswith("- products\n- team")
+    assert "Mira Okafor" in await cms.say("team")
+
+
+async def test_all_sections_of_a_page_are_no_list_of_sections(cms: Talk) -> None:
+    await cms.say("delete all sections of the plants page")
+    assert cms.calls[-1] == ("cms_deletePageSections", {"page": "page_plants", "all": True})
+
+
+@pytest.mark.parametrize("text", ["dodaj stronę Blog do menu", "Füge die Seite Blog zum Menü hinzu"])
+async def test_a_label_is_the_name_alone(cms: Talk, text: str) -> None:
+    await cms.say(text)
+    assert cms.calls == [("cms_addNavigationItem", {"label": "Blog"})]
+
+
+@pytest.mark.parametrize(
+    ("text", "declined"),
+    [
+        ("Lösche die Seite Old pricing", "In Ordnung, es wurde nichts getan."),
+        ("删除旧价格页面", "好的，什么都没有做。"),
+        ("古い価格のページを削除して", "わかりました。何もしていません。"),
+    ],
+)
+async def test_a_button_is_answered_in_the_language_of_the_talk(cms: Talk, text: str, declined: str) -> None:
+    await cms.say(text)
+    assert await cms.press(False) == declined
+
+
+async def test_a_sentence_without_spaces_is_a_query_as_a_whole(cms: Talk) -> None:
+    await cms.say("シダの画像を探して")
+    assert cms.calls == [("cms_searchImages", {"query": "シダの画像を探して"})]
+
+
+async def test_nothing_found_is_told_in_the_language_of_the_request(cms: Talk) -> None:
+    assert "Werkzeuge gibt es für:" in await cms.say("Erzähl mir bitte einen Witz")

@@ -41,7 +41,7 @@ async def test_a_thing_is_looked_up_by_its_name(notes: Talk) -> None:
 
 async def test_several_that_fit_are_offered(notes: Talk) -> None:
     answer = await notes.say("read a note")
-    assert "Which note do you mean?" in answer
+    assert answer.startswith("For **get_note**: which note do you mean?")
     assert "- Groceries" in answer
     assert "before May" in await notes.say("Tax")
 
@@ -80,7 +80,7 @@ async def test_an_argument_after_with_is_no_errand(notes: Talk) -> None:
 
 
 async def test_a_missing_argument_is_asked_for(notes: Talk) -> None:
-    assert await notes.say("send an e-mail to ana@example.com") == "What should **subject** be?"
+    assert await notes.say("send an e-mail to ana@example.com") == "For **send_mail**: what should **subject** be?"
     await notes.say("Lunch on Friday")
     assert notes.calls == [("send_mail", {"to": "ana@example.com", "subject": "Lunch on Friday"})]
 
@@ -162,14 +162,14 @@ async def test_a_confirmed_call_that_fails_is_told(notes: Talk) -> None:
 
 async def test_a_question_in_mid_errands_stops_the_rest(notes: Talk) -> None:
     answer = await notes.say("send an e-mail to ana@example.com and list all notes")
-    assert answer == "What should **subject** be?"
+    assert answer == "For **send_mail**: what should **subject** be?"
     assert notes.calls == []
 
 
 async def test_an_extra_may_be_a_command_of_its_own(notes: Talk) -> None:
     await notes.say("create a note called Dentist with a reminder")
     assert notes.calls == [("create_note", {"title": "Dentist"})]
-    assert "What should **day** be?" in notes.last.answer
+    assert "what should **day** be?" in notes.last.answer
 
 
 async def broken(arguments: object, context: object = None, /) -> ToolResult:

@@ -9,6 +9,7 @@ from toolcrib.agent.offline.conversation import Call
 from toolcrib.agent.offline.filling import plain_value
 from toolcrib.agent.offline.finding import Finder, Plan, Wish
 from toolcrib.agent.offline.known_tools import Deed, KnownTool, Parameter
+from toolcrib.agent.offline.meaning import NEAR, nearness
 from toolcrib.agent.offline.references import (
     Known,
     chosen,
@@ -75,6 +76,8 @@ def arguments_for(
             words = Words(asking.answer, tool, asking.today, whole=True)
         if parameter.is_reference:
             value = yield from _reference(parameter, words, asking, levels, options, values)
+            if value in _others(parameter, tool, values):  # "replace the old one with the new one": not with itself
+                value = None
         else:
             value = plain_value(parameter, words)
             if value is None and parameter.required and names_something(parameter) and said.has_pronoun:
@@ -85,6 +88,12 @@ def arguments_for(
             missing.append(parameter)
     in_order = {one.name: values[one.name] for one in tool.parameters if one.name in values}
     return Arguments(values=in_order, missing=missing, options=options)
+
+
+def _others(parameter: Parameter, tool: KnownTool, values: Mapping[str, Any]) -> list[Any]:
+    """What other arguments name of the same kind."""
+    kin = [one for one in tool.parameters if one.is_reference and set(one.nouns) & set(parameter.nouns)]
+    return [values[one.name] for one in kin if one.name in values]
 
 
 def _reference(
@@ -100,6 +109,8 @@ def _reference(
     if value is None and not options:
         last = [one for one in given.tool.required if one.is_reference][-1] is parameter
         value = raw_value(parameter, given) if levels == _MOST_LEVELS and (last or given.whole) else None
+        if parameter.type == "integer" and not str(value).lstrip("-").isdigit():
+            value = None
         options[:] = [] if value is not None else examples_of(parameter)
     return value
 
@@ -125,6 +136,10 @@ def _looked_up(
             listing = yield from asking.finder.find(task)
             sighted = {tool.name: tool for tool in (*asking.finder.in_sight, *listing.tools)}
             tools = lookups_for(parameter, given.tool, list(sighted.values()), named=bool(own))
+            if not tools:  # what a search only named must be seen before it can be judged
+                looking = [tool for tool in listing.tools if tool.is_bare and _may_list(tool, parameter)]
+                seen = yield from asking.finder.describe_all(looking[:_MOST_LOOKUPS])
+                tools = lookups_for(parameter, given.tool, seen, named=bool(own))
             if tools:
                 break
     for bare in tools[:_MOST_LOOKUPS]:
@@ -143,6 +158,11 @@ def _looked_up(
             return thing.value_for(parameter.name)
         options[:] = options or [one.name for one in things]
     return None
+
+
+def _may_list(tool: KnownTool, parameter: Parameter) -> bool:
+    """Whether a tool of which only the name is known could tell which there are: `get_navigation` for a menu item."""
+    return tool.looks and any(nearness(own, noun) >= NEAR for own in tool.nouns for noun in parameter.nouns)
 
 
 def _name_of_it(tool: KnownTool, known: Known) -> str | None:

@@ -17,10 +17,12 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.tools import ToolDefinition
 
+from toolcrib.agent.agreement import is_pressed
 from toolcrib.agent.offline.json_shapes import as_object
 from toolcrib.agent.offline.known_tools import KnownTool
 from toolcrib.agent.offline.request_text import RequestText
 from toolcrib.agent.offline.things import Thing
+from toolcrib.search.text import is_run
 
 NOTES = "offline"  # the key of our notes among a response's `provider_details`
 _FEW_WORDS = 3
@@ -101,10 +103,9 @@ class Conversation:
 
     @property
     def language(self) -> str:
-        """The language of this turn; a word or two are in that of the turn before."""
-        telling = [turn.text for turn in self.turns if len(turn.text.split()) >= _FEW_WORDS]
-        own = self.turn.text
-        return RequestText(own if len(own.split()) >= _FEW_WORDS or not telling else telling[-1]).language
+        """The language of this turn; a word or two, and a button, are in that of the turn before."""
+        telling = [turn.text for turn in self.turns if _tells_language(turn.text)]
+        return RequestText(telling[-1] if telling else self.turn.text).language
 
     @property
     def today(self) -> date:
@@ -114,6 +115,11 @@ class Conversation:
             return date.fromisoformat(said[1]) if said else self.turn.at.date()
         except ValueError:
             return self.turn.at.date()
+
+
+def _tells_language(text: str) -> bool:
+    words = text.split()
+    return not is_pressed(text) and (len(words) >= _FEW_WORDS or any(is_run(word) for word in words))
 
 
 def conversation_of(

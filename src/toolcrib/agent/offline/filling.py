@@ -91,7 +91,7 @@ def _list(parameter: Parameter, given: Words) -> list[str] | None:
     if parameter.is_nested or as_object(parameter.schema.get("items")).get("type", "string") != "string":
         return None
     named = after_name(parameter, given, whole=True)
-    if named:
+    if named and not _of_something(parameter, given):
         return [piece.strip(END) for piece in AND.split(named) if piece.strip(END)] or None
     if set(parameter.words) & (MAILS | {singular(word) for word in MAILS}) and given.said.emails:
         return list(given.said.emails)
@@ -101,13 +101,22 @@ def _list(parameter: Parameter, given: Words) -> list[str] | None:
     return None
 
 
+def _of_something(parameter: Parameter, given: Words) -> bool:
+    """Whether the parameter's name is followed by whose they are: "all sections of the page" lists no sections."""
+    name = r"\s*[_-]?".join(map(re.escape, parameter.words))
+    whose = r"of|on|in|from|von|auf|aus|der|des|del|de|du|da|van|z|ze|na"
+    return re.search(rf"(?i)(?<!\w){name}\s+(?:{whose})\s", given.said.text) is not None
+
+
 def _fields(parameter: Parameter, given: Words) -> dict[str, Any] | None:
     """ "Change the heading to X" as `{"heading": "X"}`, where a tool takes any fields."""
     if not parameter.required or parameter.is_nested or not given.tail:
         return None
     head = [word for word in given.head.words if word.folded not in SMALL or word.folded in TITLES]
     telling = [word for word in head if given.said.verb is None or word.folded != given.said.verb.folded]
-    of = re.search(r"(?i)\b([\w-]+)\s+(?:of|des|der|von|del|de|du|della|van|w|na)\s", given.head.text)
+    of = re.search(
+        r"(?i)\b([\w-]+)\s+(?:of|on|in|des|der|von|auf|im|del|de|du|della|van|w|na|en|sur|sul|sulla)\s", given.head.text
+    )
     name = next((word.text for word in telling if of and word.text == of[1]), telling[-1].text if telling else "")
     quoted = given.quoted()
     return {name.casefold() if name.isupper() or name.istitle() else name: quoted or given.tail} if name else None

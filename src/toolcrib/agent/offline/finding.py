@@ -115,6 +115,14 @@ class Finder:
         (result,) = yield [Wish(Call(tool=GET_TOOL, arguments={"name": tool.name}))]
         return specified_in(result.text) or tool
 
+    def describe_all(self, tools: Sequence[KnownTool]) -> Plan[list[KnownTool]]:
+        """Several tools with their parameters."""
+        seen: list[KnownTool] = []
+        for tool in tools:
+            one = yield from self.describe(tool)
+            seen.append(one)
+        return seen
+
     def wired(self, call: Call) -> Call:
         """The call as it is made: by name, or through another tool where the list of tools never changes."""
         if self.way is Way.BROWSE and not self.is_discovery(call.tool) and call.tool not in self.conversation.tools:

@@ -174,6 +174,11 @@ class KnownTool:
         return frozenset(singular(word) for word in words(self.description))
 
     @property
+    def is_bare(self) -> bool:
+        """Whether its name is all that is known of it."""
+        return not self.description and not self.parameters
+
+    @property
     def looks(self) -> bool:
         """Whether it only looks."""
         return self.deed in LOOKING
@@ -181,6 +186,8 @@ class KnownTool:
 
 def singular(word: str) -> str:
     """One of them, as far as English endings tell."""
+    if word == "menus":  # what else ends so is no plural: status, bonus, bus
+        return "menu"
     if len(word) > 3 and word.endswith("ies"):
         return f"{word[:-3]}y"
     if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from toolcrib.agent.offline.known_tools import Deed, KnownTool, Parameter
-from toolcrib.agent.offline.meaning import nearest
+from toolcrib.agent.offline.meaning import is_like, nearest
 from toolcrib.agent.offline.request_text import Word
 from toolcrib.agent.offline.spoken import Words, is_about
 from toolcrib.agent.offline.things import Thing
@@ -15,6 +15,7 @@ from toolcrib.search.text import plain, words
 
 _PATTERN = re.compile(r"\b([a-z]+)/([a-z]+) such as ([\w-]+)/([\w-]+)", re.IGNORECASE)
 _EXAMPLES = re.compile(r"\b(?:such as|for example|e\.g\.|like)\s+([^.;()]+)", re.IGNORECASE)
+_TELLING_LETTERS = 3  # of a word in a name that may be meant by a word of another language
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,8 @@ def raw_value(parameter: Parameter, given: Words) -> str | None:
         return given.spend(quoted)
     own = [word.text for word in distinguishing(parameter, given) if word.text not in given.spent]
     names = [word for word in own if word[:1].isupper()]
+    if not names and examples_of(parameter):  # there are few, and it is none of them: better ask
+        return None
     return " ".join(names or own) or None
 
 
@@ -88,11 +91,20 @@ def chosen(things: Sequence[Thing], own: Sequence[Word], telling: Sequence[Word]
         return things[scores.index(best)]
     if best:
         return None  # several are called that
+    alike = [_alike(own, thing) for thing in things]  # "Kakteen" for "What happens to a cactus"
+    if max(alike) and alike.count(max(alike)) == 1:
+        return things[alike.index(max(alike))]
     said = " ".join(word.text for word in telling)
     place = nearest(said, [thing.name for thing in things]) if said and own else None
     if place is not None:
         return things[place]
     return things[0] if ranked else None
+
+
+def _alike(own: Sequence[Word], thing: Thing) -> int:
+    """How many of the words mean the same as a word of its name, in whatever language."""
+    called = [word for word in thing.called if len(word) >= _TELLING_LETTERS]
+    return sum(any(is_like(word.folded, other) for other in called) for word in own)
 
 
 def _written(given: Words) -> str | None:

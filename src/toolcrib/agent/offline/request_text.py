@@ -129,6 +129,8 @@ class RequestText:
     @cached_property
     def language(self) -> str:
         """The language its small words are from; English if they do not tell."""
+        if written := _by_script(self.text):
+            return written
         folded = [word.folded for word in self.words]
         counts = {name: sum(word in telltale for word in folded) for name, telltale in TELLTALE.items()}
         most = max(counts.values())
@@ -141,7 +143,8 @@ class RequestText:
 
     @property
     def _verb(self) -> str:
-        return self.verb.folded if self.verb else ""
+        """The verb alone; a sentence without spaces begins with one, and is more than that."""
+        return self.verb.folded if self.verb and not is_run(self.verb.folded) else ""
 
     def _after(self, marker: re.Pattern[str]) -> str:
         found = marker.search(self.text)
@@ -158,7 +161,15 @@ def _unquoted(text: str) -> str:
     return next(group for group in quoted.groups() if group).strip() if quoted else text.strip()
 
 
-_LETTERS = (("pl", "ąęłńśźż"), ("de", "äöüß"), ("pt", "ãõ"), ("es", "ñ¿¡áíóú"), ("fr", "çèêœàù"))
+_LETTERS = (("pl", "ąęłńśźż"), ("de", "äöüß"), ("pt", "ãõ"), ("es", "ñ¿¡áíóú"), ("fr", "çèêœàùé"))
+_KANA, _HAN = re.compile("[\u3040-\u30ff]"), re.compile("[\u4e00-\u9fff]")
+
+
+def _by_script(text: str) -> str:
+    """Japanese and Chinese, which have no spaces and so no small words; a name in them says nothing."""
+    found = "ja" if _KANA.search(text) else "zh" if _HAN.search(text) else ""
+    foreign = sum(character.isascii() and character.isalpha() for character in text)
+    return found if sum(not character.isascii() for character in text) >= foreign else ""
 
 
 def _by_letters(text: str) -> str:

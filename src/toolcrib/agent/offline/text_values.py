@@ -123,6 +123,7 @@ def _object_phrase(given: Words) -> str:
     found: list[str] = []
     verb, articles = given.said.verb, ARTICLES.get(given.said.language, frozenset())
     nouns = {*given.tool.nouns, *(singular(word) for word in given.tool.words)}
+    nouns |= {noun for one in given.tool.parameters if one.is_reference for noun in one.nouns}  # "the page Blog"
     before_colon = RequestText(given.said.text.removesuffix(given.said.after_colon))
     for word in before_colon.unquoted.words:
         named = word.text[:1].isupper() and not found  # "About" is a name here, whatever it is elsewhere

@@ -47,4 +47,6 @@ WITH = re.compile(rf"(?i)\s{_PATTERNS['with']}\s")
 AND = re.compile(rf"(?i)\s*,?\s+{_PATTERNS['and']}\s+(?:also\s+|then\s+)?|\s*[,，、]\s*")
 TO = {language: re.compile(rf"(?i)(?:^|\s){_any_of(said.split())}\s+") for language, said in _HELD["to"].items()}
 VERBS = {verb: deed for deed, said in _HELD["verbs"].items() for verb in said.split()}
+UNDOING = re.compile(f"(?i){_any_of(_HELD['undoing']['words'])}")
+UNDOING_BEGINNINGS = tuple(sorted(_HELD["undoing"]["beginnings"].split(), key=len, reverse=True))
 TALK = {kind: re.compile(_any_of(said)) for kind, said in _HELD["talk"].items()}

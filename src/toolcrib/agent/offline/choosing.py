@@ -1,0 +1,101 @@
+"""Which of the tools found to take for an errand, and when none of them should be taken on these words alone."""
+
+from collections.abc import Sequence
+
+from toolcrib.agent.offline.errands import Errand
+from toolcrib.agent.offline.known_tools import LOOKING, Deed, KnownTool, singular
+from toolcrib.agent.offline.meaning import deed_of, is_like
+from toolcrib.agent.offline.undoing import undoing_in
+from toolcrib.agent.offline.vocabulary import SMALL
+from toolcrib.search.text import is_run
+
+_BARE = 2  # words that are too few to act on without a verb
+# Verbs that can be said of anything; "publish" or "send" tell more.
+_ANYTHING = frozenset(("create", "add", "new", "make", "update", "edit", "set", "change", "delete", "remove", "put"))
+_QUESTION_MARKS = ("?", "？", "؟")
+
+
+def not_opposite(tools: Sequence[KnownTool], errand: Errand) -> list[KnownTool]:
+    """The tools without those that do what the errand wants undone; to look is no way to undo anything, either."""
+    undo = undoing_in(errand.said)
+    if undo is None:
+        return list(tools)
+    return [tool for tool in tools if not tool.looks and not undo.is_opposite(tool)]
+
+
+def is_doubtful(errand: Errand, tool: KnownTool, *, sure: bool) -> bool:
+    """Whether it is better to ask than to call this tool."""
+    if not sure and not _is_plain(errand, tool):
+        return True
+    return _is_bare(errand, tool) or _is_groundless(errand, tool)
+
+
+def doable(tools: Sequence[KnownTool], errand: Errand, *, sure: bool = True) -> KnownTool:
+    """The best tool whose arguments can be filled by rules; of those that do the same to the same."""
+    handed = [tool for tool in tools if not tool.is_bare] or list(tools)
+    best = handed[0]
+    verb = errand.said.verb.folded if errand.said.verb else ""
+    asked = deed_of(verb) if verb else None
+    if not best.looks and _only_asks(errand):
+        best = next((tool for tool in handed if tool.looks), best)
+    if best.looks and asked is not None and asked not in LOOKING:  # who says "rename" does not want to look
+        best = _that_does(asked, tools, best)
+    if not sure and best.deed is not Deed.CREATE and is_like(verb, "create"):  # nor who says "create" to publish
+        best = _that_does(Deed.CREATE, tools, best)
+    if verb and verb not in _ANYTHING and verb not in best.words and verb not in best.told_nouns:
+        # "hide" is what another one says it does
+        best = next((tool for tool in handed if verb in tool.told_nouns and not tool.looks), best)
+    same = [tool for tool in tools if tool.deed is best.deed and set(tool.nouns) & set(best.nouns)]
+    # Of one that is only named, the name must say the same: to replace an image is not to update one.
+    same = [tool for tool in same if not tool.is_bare or tool.verb == best.verb]
+    fillable = [tool for tool in same if not any(one.is_nested for one in tool.required)] or [best]
+    # Who speaks of a page alone does not want its sections deleted.
+    whole = [tool for tool in fillable if all(_is_spoken(noun, errand) for noun in tool.nouns)]
+    return best if best in whole or best.is_bare else (whole or fillable)[0]
+
+
+def _that_does(asked: Deed, tools: Sequence[KnownTool], best: KnownTool) -> KnownTool:
+    """The tool that does what was asked for to what the best one is about; the best one itself if there is none."""
+    doing = [tool for tool in tools if tool.deed is asked]
+    return max(doing, key=lambda tool: len(set(tool.nouns) & set(best.nouns)), default=best)
+
+
+def _only_asks(errand: Errand) -> bool:
+    """Whether the user wants to know something: a question without a verb that would change anything."""
+    asked = errand.text.rstrip().endswith(_QUESTION_MARKS)
+    deeds = {deed_of(word.folded) for word in errand.said.words if not word.is_small}
+    return asked and not deeds - {None, *LOOKING}
+
+
+def _is_spoken(noun: str, errand: Errand) -> bool:
+    return any(is_like(singular(word.folded), noun) for word in errand.said.telling)
+
+
+def _is_plain(errand: Errand, tool: KnownTool) -> bool:
+    """Whether an unsure hit is still what the words say: the same verb and the same noun, and nothing it could harm."""
+    deeds = {deed_of(word.folded) for word in errand.said.words if not word.is_small}
+    return tool.deed in deeds and any(_is_spoken(noun, errand) for noun in tool.nouns)
+
+
+def _is_bare(errand: Errand, tool: KnownTool) -> bool:
+    """Whether a word or two without a verb led to a tool that does something: too little to act on."""
+    said = errand.said.words
+    bare = len(said) <= _BARE and not any(is_run(word.folded) for word in said)
+    return bare and not tool.looks and not any(deed_of(word.folded) or word.folded == tool.verb for word in said)
+
+
+def _is_groundless(errand: Errand, tool: KnownTool) -> bool:
+    """Whether not one word speaks of what the tool does: however near a search finds it, it must not act on that."""
+    if tool.looks or errand.derived:
+        return False
+    if _only_asks(errand):
+        return True
+    verb = errand.said.verb
+    written = bool(errand.said.identifiers) and verb is not None and deed_of(verb.folded) is tool.deed
+    if errand.said.has_pronoun or written:
+        return False
+    own = [*tool.words, *tool.told_nouns] if tool.description else list(tool.words)
+    about = [word for word in own if word not in SMALL and word not in _ANYTHING]
+    spoken = [singular(word.folded) for word in errand.said.words if not word.is_small]
+    runs = any(is_run(word) for word in spoken)  # whole sentences, which the search alone can read
+    return not runs and not any(is_like(word, other) for word in spoken for other in about)

@@ -9,7 +9,8 @@ import pytest
 from shelf import Concepts, make, office, sure_above
 
 from toolcrib.catalog import Catalog
-from toolcrib.search.index import RESTING, RETRY_SECONDS, ToolIndex
+from toolcrib.search.fallible_embedder import RESTING, RETRY_SECONDS
+from toolcrib.search.index import ToolIndex
 from toolcrib.search.usage import Usage
 from toolcrib.search.vector_cache import CachedEmbedder
 
@@ -153,7 +154,7 @@ def test_a_tool_without_vectors_is_searched_beside_those_that_have_them() -> Non
     index.search("kitten")
     embedder.down = False
     times = iter([clock.now, clock.now + RETRY_SECONDS])
-    index._clock = lambda: next(times)  # type: ignore[attr-defined]  # time passes within one search
+    index._asking._clock = lambda: next(times)  # type: ignore[attr-defined]  # time passes within one search
     found = index.search("brush the rabbit or feed the kitten")
     assert {"alpha", "delta"} <= set(found.names)
     assert found.warnings == (RESTING,)

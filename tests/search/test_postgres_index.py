@@ -10,7 +10,8 @@ from benchmarks.postgres_server import PostgresServer
 from toolcrib.catalog import Catalog
 from toolcrib.errors import PolicyError, StoreError
 from toolcrib.search import postgres_dense, postgres_lexical
-from toolcrib.search.index import RESTING, ToolIndex
+from toolcrib.search.fallible_embedder import RESTING
+from toolcrib.search.index import ToolIndex
 from toolcrib.search.postgres_filter import Filter, FilterRule
 from toolcrib.search.postgres_index import PostgresIndex
 from toolcrib.search.result import SearchResult

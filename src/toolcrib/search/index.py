@@ -6,11 +6,9 @@ confidence, companions.
 """
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import inf
 from threading import RLock
 from time import monotonic, perf_counter
 from typing import Literal, TypeAlias
@@ -23,6 +21,7 @@ from toolcrib.errors import UnknownToolError
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.embedder import Embedder, Vectors
 from toolcrib.search.explanation import Explanation, explanation
+from toolcrib.search.fallible_embedder import FallibleEmbedder
 from toolcrib.search.following import Followed, Part, Step, Where
 from toolcrib.search.holdings import Holdings
 from toolcrib.search.inquiry import Findings, Inquiry, Words
@@ -37,13 +36,9 @@ from toolcrib.tools.tool import Tool
 
 Arms: TypeAlias = Literal["both", "lexical", "dense"]
 
-logger = logging.getLogger(__name__)
-
 MAX_LIMIT = 100
 MAX_VIEWS = 16  # a role each, as a rule; a view is a whole index
-RETRY_SECONDS = 30.0  # how long an embedder that failed is left alone
 OFF_LOOP_FROM = 50  # tools waiting to be read in: more would hold up an event loop
-RESTING = "Searched by words alone: the embedder failed a moment ago and is left alone for a while."
 
 
 class ToolIndex:
@@ -78,7 +73,7 @@ class ToolIndex:
         self._steps: deque[Step] = deque()
         self._changes = 0
         self._lock = RLock()
-        self._resting_until = -inf  # the embedder failed, and is left alone until then
+        self._asking = FallibleEmbedder(self._embedder, clock)
         self._views: dict[Where, ToolIndex] = {}  # the one asked for last stands last
         self._learners: WeakSet[ToolIndex] = WeakSet([self])  # this index and its views: what one learns, all know
         # The listener only notes the step: a catalogue never waits for an embedder.
@@ -224,7 +219,7 @@ class ToolIndex:
         if self._arms == "lexical" or (said.enough and self._arms == "both" and not complete):
             return asked
         # Outside the lock: this may be a call over the network, and other searches need not wait for it.
-        vectors, failed = self._embed(texts)
+        vectors, failed = self._asking.embed_queries(texts)
         return replace(asked, vectors=vectors, warnings=warnings or failed)
 
     def _findings(self, asked: "_Asked") -> Findings:
@@ -275,22 +270,6 @@ class ToolIndex:
         matched = self._holdings.lexical.matched(number, asked) if number is not None else ()
         return f"words: {', '.join(word.word for word in matched)}" if matched else "similar meaning"
 
-    def _embed(self, texts: Sequence[str]) -> tuple[Vectors | None, tuple[str, ...]]:
-        if self._embedder is None:
-            return None, ()
-        if self._clock() < self._resting_until:
-            return None, (RESTING,)
-        try:
-            return self._embedder.embed_queries(texts), ()
-        except Exception as error:  # foreign code, and a search by words is better than none
-            return None, (self._rest(error),)
-
-    def _rest(self, error: Exception) -> str:
-        """Leave a failing embedder alone for a while, and say so."""
-        self._resting_until = self._clock() + RETRY_SECONDS
-        logger.warning("Search falls back to words alone: %s", error)
-        return f"Searched by words alone: {error}"
-
     def _follow(self) -> None:
         """Take in what the catalogue announced, without a word to the embedder."""
         while self._steps:
@@ -304,13 +283,7 @@ class ToolIndex:
         self._holdings.settle_words()
         if not self._holdings.unsettled or self._embedder is None:
             return ()
-        if self._clock() < self._resting_until:
-            return (RESTING,)
-        try:
-            self._holdings.settle_meaning()
-        except Exception as error:  # foreign code, as above
-            return (self._rest(error),)
-        return ()
+        return self._asking.tried(self._holdings.settle_meaning)[1]
 
     def _allowed(self, where: Where | None) -> NDArray[np.bool_] | None:
         if where is None:

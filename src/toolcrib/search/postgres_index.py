@@ -5,10 +5,8 @@ pgvector's graph and a full-text index of our own terms, each within one tenant 
 """
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from math import inf
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +17,9 @@ from toolcrib.errors import PolicyError
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.embedder import Embedder, Vectors
 from toolcrib.search.evidence import Nearness
+from toolcrib.search.fallible_embedder import FallibleEmbedder
 from toolcrib.search.following import Where
-from toolcrib.search.index import MAX_LIMIT, RESTING, RETRY_SECONDS
+from toolcrib.search.index import MAX_LIMIT
 from toolcrib.search.inquiry import Inquiry, Words
 from toolcrib.search.parts import parts
 from toolcrib.search.postgres_answer import answer, named_in
@@ -39,8 +38,6 @@ from toolcrib.tools.tool import Tool
 
 if TYPE_CHECKING:
     from psycopg import Connection
-
-logger = logging.getLogger(__name__)
 
 
 class PostgresIndex:
@@ -63,11 +60,10 @@ class PostgresIndex:
         self._strategies = strategies
         self._abstain = abstain
         self._decompose = decompose
-        self._clock = clock
         self._filters: tuple[Filter, ...] = ()
         self._words: PostgresWords | None = None
         self._sample: Sample | None = None
-        self._resting_until = -inf
+        self._asking = FallibleEmbedder(self._embedder, clock)
 
     def __len__(self) -> int:
         """How many tools the tenant has."""
@@ -110,7 +106,7 @@ class PostgresIndex:
         request = Request(self._shelf.table, self._shelf.tenant, (*self._filters, *_filters(where)))
         asked = self._shelf.read(lambda connection: self._ask(connection, request, query))
         # No connection is held meanwhile: this may be a call over the network.
-        vectors, warnings = (None, ()) if asked.said.enough else self._embed(asked.said.texts)
+        vectors, warnings = (None, ()) if asked.said.enough else self._asking.embed_queries(asked.said.texts)
         found = self._shelf.read(lambda connection: self._found(connection, request, asked, vectors, limit))
         took_ms = (perf_counter() - began) * 1000
         return SearchResult(**found, took_ms=took_ms, warnings=warnings)
@@ -157,16 +153,6 @@ class PostgresIndex:
         ranking, path, reason = verdict(findings, asked.strategy, named, tools=asked.size.tools, abstain=self._abstain)
         hits = answer(connection, request, asked.said.matches[0].asked, ranking, limit)
         return {"hits": hits, "confidence": confidence(path, findings), "path": path, "reason": reason}
-
-    def _embed(self, texts: Sequence[str]) -> tuple[Vectors | None, tuple[str, ...]]:
-        if self._clock() < self._resting_until:
-            return None, (RESTING,)
-        try:
-            return self._embedder.embed_queries(texts), ()
-        except Exception as error:  # foreign code, and a search by words is better than none
-            self._resting_until = self._clock() + RETRY_SECONDS
-            logger.warning("Search falls back to words alone: %s", error)
-            return None, (f"Searched by words alone: {error}",)
 
 
 @dataclass(slots=True)

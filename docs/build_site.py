@@ -44,7 +44,8 @@ def make(folder: Path) -> Path:
     texts = {page.relative_to(pages).as_posix(): page.read_text("utf-8") for page in sorted(pages.rglob("*.md"))}
     for path, text in texts.items():  # as `llms.txt` names them: the text alone, for programs that read
         (site / path).write_text(text, encoding="utf-8")
-    (site / "llms-full.txt").write_text("\n\n".join(texts[page] for page in in_navigation()), encoding="utf-8")
+    whole = "\n\n".join(texts[page] for page in in_navigation())
+    (site / "llms-full.txt").write_text(whole, encoding="utf-8")
     return site
 
 
@@ -74,9 +75,10 @@ def in_navigation() -> list[str]:
 
 
 def check_navigation(pages: Path) -> None:
-    """Every page stands in the navigation, and every entry is a page."""
+    """Every page stands in the navigation, and every entry is a page. What came along is linked to."""
     named, there = set(in_navigation()), {page.relative_to(pages).as_posix() for page in pages.rglob("*.md")}
-    if lacking := sorted(there - named):
+    came_along = {page for page in there if not (DOCS / page).exists() and (ROOT / page).exists()}
+    if lacking := sorted(there - named - came_along):
         raise SiteError(f"The navigation in zensical.toml lacks {', '.join(lacking)}.")
     if missing := sorted(named - there):
         raise SiteError(f"The navigation in zensical.toml names what is not there: {', '.join(missing)}.")

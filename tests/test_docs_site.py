@@ -56,6 +56,14 @@ def test_what_llms_txt_names_is_there_as_text(built: Path) -> None:
     assert "# Why was my tool not found?" in (built / "llms-full.txt").read_text("utf-8")
 
 
+def test_the_pictures_of_the_readme_are_there_dark_and_light() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    pictures = re.findall(r'(?:src|srcset)="(docs/assets/[^"]+)"', readme)
+    assert [picture for picture in pictures if not (ROOT / picture).is_file()] == []
+    assert {picture.replace("-dark", "-light") for picture in pictures} == {one for one in pictures if "-light" in one}
+    assert sum((ROOT / picture).stat().st_size for picture in set(pictures)) < 700_000
+
+
 def gathered(folder: Path) -> Path:
     SITE["gather"](folder / "pages")
     shutil.copy(ROOT / "zensical.toml", folder)

@@ -22,6 +22,7 @@ from talking import say
 ASSETS = Path(__file__).parents[2] / "docs" / "assets"
 DESK = {"width": 1600, "height": 980}
 PHONE = {"width": 390, "height": 844}
+BAR = 52  # the bar on top, which a part of the page can do without
 COLOURS = 256  # of a palette: a quarter of the bytes
 
 
@@ -72,12 +73,13 @@ def desk(browser: Browser, address: str, theme: str) -> None:
     anew(page)
     say(page, "Delete the Old pricing page")
     calm(page)
-    keep(page.screenshot(), f"page-approval-{theme}")
-    page.set_viewport_size({"width": 1280, "height": 820})
+    keep(around(page, ".approval"), f"page-approval-{theme}")
+    page.set_viewport_size({"width": 1120, "height": 640})
     page.goto(f"{address}#/playground?q=znajd%C5%BA%20zdj%C4%99cie")
     page.locator(".hit").first.wait_for()
     calm(page)
-    keep(page.screenshot(), f"page-playground-{theme}")
+    keep(page.screenshot(clip={"x": 0, "y": BAR, "width": 1120, "height": 640 - BAR}), f"page-playground-{theme}")
+    page.set_viewport_size({"width": 1280, "height": 820})
     page.goto(f"{address}#/catalogue/cms_searchImages")
     page.get_by_label("query").fill("cactus")
     page.get_by_role("button", name="Call").click()
@@ -97,6 +99,14 @@ def phone(browser: Browser, address: str, theme: str) -> None:
     calm(page)
     keep(page.screenshot(), f"page-phone-{theme}")
     context.close()
+
+
+def around(page: Page, what: str) -> bytes:
+    """A part of the page, with some room around it."""
+    box = page.locator(what).last.bounding_box()
+    assert box is not None
+    clip = {"x": box["x"] - 16, "y": box["y"] - 16, "width": box["width"] + 32, "height": box["height"] + 32}
+    return page.screenshot(clip=clip)
 
 
 def anew(page: Page) -> None:

@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from toolcrib.cli.main import main
-from toolcrib.gateway.install import CLIENTS, is_a_gateway
+from toolcrib.gateway.install import CLIENTS, document, entry, is_a_gateway
 from toolcrib.sources.mcp_config import read_mcp_servers
 from toolcrib.sources.mcp_server import read_mcp_server
 
+ROOT = Path(__file__).parents[2]
+SHOWN = ROOT / "docs_src" / "gateway" / "clients"
 Captured = pytest.CaptureFixture[str]
 
 
@@ -104,3 +106,18 @@ def test_a_gateway_never_starts_itself(at_home: Path, capsys: Captured) -> None:
         read_mcp_server("g", {"command": "uvx", "args": ["--from", "toolcrib[gateway]", "toolcrib", "gateway"]})
     )
     assert not is_a_gateway(read_mcp_server("g", {"command": "api-gateway", "args": ["gateway"]}))
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_the_page_of_each_client_shows_what_is_written(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda program: f"/usr/local/bin/{program}")
+    made = document(CLIENTS[name], entry(CLIENTS[name], ["/home/ann/servers.json", "--lock", "/home/ann/tools.lock"]))
+    assert json.loads((SHOWN / f"{name}.json").read_text("utf-8")) == made
+    assert (ROOT / "docs" / "guides" / "clients" / f"{name}.md").exists()
+
+
+@pytest.mark.parametrize("file", sorted(SHOWN.glob("*-http.json")), ids=lambda file: file.stem)
+def test_the_pages_name_the_gateway_over_http_as_clients_do(file: Path) -> None:
+    (server,) = read_mcp_servers([file], environment={"TOOLCRIB_TOKEN": "secret", "toolcrib-token": "secret"})
+    assert (server.transport, server.url) == ("http", "http://127.0.0.1:8931/mcp")
+    assert server.headers["Authorization"].startswith("Bearer ")

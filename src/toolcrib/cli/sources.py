@@ -27,7 +27,7 @@ SECONDS = 30.0
 _NEEDS_LOGIN, _UNREACHABLE = 3, 4
 _MOST_LOG_LINES = 10
 
-app = App(name="sources", help="MCP servers and what they have.", default_parameter=Parameter(negative=()))
+app = App(name="sources", default_parameter=Parameter(negative=()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,9 @@ from benchmarks.postgres_server import PostgresServer
 from toolcrib.errors import SessionBusyError, StoreError, UnknownSessionError
 from toolcrib.postgres import database as database_module
 from toolcrib.postgres.database import PostgresDatabase
+from toolcrib.stores.leases import LASTS
 from toolcrib.stores.postgres import PostgresStore
+from toolcrib.stores.postgres_leases import EXPIRES_AT, NOW
 from toolcrib.stores.postgres_schema import SESSIONS
 from toolcrib.stores.record import Confirmation, Refusal, SessionRecord
 from toolcrib.stores.store import open_store
@@ -193,3 +195,18 @@ def test_the_pages_example_of_two_replicas_is_true_of_postgresql(
     monkeypatch.setenv("TOOLCRIB_STORE", postgres_url)  # the tests of the pages run it with a file
     snippet = Path(__file__).parents[2] / "docs_src" / "postgresql_store" / "two_replicas.py"
     runpy.run_path(str(snippet), run_name="__main__")
+
+
+def test_a_store_may_be_used_in_one_loop_after_the_other(postgres_url: str) -> None:
+    store = PostgresStore(postgres_url)
+
+    async def write(text: str) -> int:
+        async with store, store.open("s") as session:
+            await session.append([text], events=[text])
+        return len(session.history)
+
+    assert [asyncio.run(write("a")), asyncio.run(write("b"))] == [1, 2]
+
+
+def test_leases_last_as_long_as_everywhere() -> None:
+    assert f"{NOW} + {LASTS // timedelta(microseconds=1)}" == EXPIRES_AT

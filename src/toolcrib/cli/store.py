@@ -12,6 +12,7 @@ from cyclopts.validators import Number
 
 from toolcrib.cli.options import Json
 from toolcrib.cli.output import Columns, note, write_json
+from toolcrib.cli.sessions import StorePlace
 from toolcrib.errors import StoreError
 from toolcrib.postgres.address import is_postgres
 from toolcrib.settings import Settings
@@ -24,14 +25,6 @@ app = App(
 )
 
 Result = TypeVar("Result")
-StorePlace: TypeAlias = Annotated[
-    str | None,
-    Parameter(
-        name="--store",
-        help="The place: a file, or postgresql://user:password@host/database; else TOOLCRIB_STORE, else the user's "
-        "data folder.",
-    ),
-]
 TenantOnly: TypeAlias = Annotated[
     str | None, Parameter(name="--tenant", help="Only this tenant's sessions; else those of all.", show_default=False)
 ]

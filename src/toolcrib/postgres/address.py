@@ -5,7 +5,15 @@ from dataclasses import dataclass, field
 from toolcrib.errors import MissingExtraError, StoreError
 
 SCHEMES = ("postgresql", "postgres")
-CONNECT_SECONDS = "10"
+# What a URL may say otherwise. A server that vanished without a word is noticed after half a minute, not after hours.
+DEFAULTS = {
+    "application_name": "toolcrib",
+    "connect_timeout": "10",
+    "keepalives_idle": "15",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "30000",
+}
 _FORM = "Write it like postgresql://user:password@host:5432/database, with %40 for an @ and %2F for a / in a password."
 
 
@@ -32,9 +40,7 @@ class PostgresAddress:
         parameters = {name: str(value) for name, value in said.items() if value is not None}
         if not parameters or _holds_a_piece_of_a_password(rest, parameters):
             raise StoreError("This is not the URL of a PostgreSQL database.", hint=_FORM)
-        parameters.setdefault("application_name", "toolcrib")
-        parameters.setdefault("connect_timeout", CONNECT_SECONDS)
-        return cls(_shown(parameters), parameters)
+        return cls(_shown(parameters), DEFAULTS | parameters)
 
     def __str__(self) -> str:
         return self.place

@@ -26,6 +26,10 @@ class SessionNews:
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
+        self._begin(None)
+
+    def _begin(self, loop: asyncio.AbstractEventLoop | None) -> None:
+        self._loop = loop
         self._to_tell: set[Key] = set()
         self._telling: asyncio.Task[None] | None = None
         self._waiting: dict[Key, set[asyncio.Event]] = defaultdict(set)
@@ -33,6 +37,7 @@ class SessionNews:
 
     def tell(self, tenant: str, session: str) -> None:
         """Say soon that a session changed; what comes up while others are told goes in one message."""
+        self._in_this_loop()
         self._to_tell.add((tenant, session))
         if self._telling is None or self._telling.done():
             self._telling = asyncio.create_task(self._tell(), name="tells of sessions")
@@ -40,6 +45,7 @@ class SessionNews:
     @asynccontextmanager
     async def hear(self, tenant: str, session: str) -> AsyncGenerator[asyncio.Event]:
         """An event that is set whenever the session may have changed."""
+        self._in_this_loop()
         if self._listener is None:
             self._listener = Listener(self._database, CHANNEL, self._heard)
             await self._listener.start()
@@ -54,11 +60,17 @@ class SessionNews:
 
     async def close(self) -> None:
         """Tell what is left to tell, and listen no more."""
+        self._in_this_loop()
         listener, self._listener = self._listener, None
         if listener is not None:
             await listener.close()
         if self._telling is not None:
             await asyncio.wait({self._telling})
+
+    def _in_this_loop(self) -> None:
+        """Begin anew when the loop is another one: tasks of a loop that ended do nothing any more."""
+        if self._loop is not (loop := asyncio.get_running_loop()):
+            self._begin(loop)
 
     async def _tell(self) -> None:
         while self._to_tell:

@@ -1,7 +1,5 @@
 """One session's view of a catalogue: what the model sees at each step, and the one way to call what it names."""
 
-import asyncio
-import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeAlias
@@ -11,6 +9,7 @@ from toolcrib.discovery import refusals
 from toolcrib.discovery.activation import Activation
 from toolcrib.discovery.approval import Approval, PendingApproval
 from toolcrib.discovery.arguments import Fitted, fitted
+from toolcrib.discovery.execution import TIMEOUT_SECONDS, Execution
 from toolcrib.discovery.modes import Mode
 from toolcrib.discovery.sight import sight_of
 from toolcrib.discovery.tokens import definition_tokens
@@ -21,13 +20,10 @@ from toolcrib.search.result import SearchResult
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 
-logger = logging.getLogger(__name__)
-
 Inactive: TypeAlias = Literal["activate", "refuse"]
 Surface: TypeAlias = Callable[["Toolbox"], Iterable[Tool]]
 
 BUDGET_TOKENS = 8_000  # of active definitions that may stay from one turn to the next
-TIMEOUT_SECONDS = 60.0
 SURE_ABOVE = 0.8  # confidence from which `preload` believes a search
 NEAR_FIRST = 0.5  # and the share of the first hit's score from which it takes another one along
 _DEFAULT_POLICY = Policy()
@@ -69,9 +65,8 @@ class Toolbox:
         self._activation = Activation()
         self._inactive: Inactive = inactive
         self._budget_tokens = budget_tokens
-        self._timeout_seconds = timeout_seconds
+        self._execution = Execution(timeout_seconds, watch)
         self._size_of = size_of
-        self._watch = watch  # told what every tool gave that really ran, also when another tool called it
         self._make_surface = surface
         self._surface: dict[str, Tool] = {}
         self._surface_revision = -1
@@ -209,26 +204,7 @@ class Toolbox:
                 return pending.as_result()
             if approved != pending.approve():
                 return refusals.other_approval(name)
-        return await self._run(tool, given.arguments, context)
-
-    async def _run(self, tool: Tool, arguments: Mapping[str, Any], context: object) -> ToolResult:
-        result = await self._outcome(tool, arguments, context)
-        if self._watch is not None:
-            self._watch(tool, result)
-        return result
-
-    async def _outcome(self, tool: Tool, arguments: Mapping[str, Any], context: object) -> ToolResult:
-        # What a surface tool calls in turn has a limit of its own, and tells more when that is reached.
-        seconds = None if tool.name in self._surface else self._timeout_seconds
-        limit = asyncio.timeout(seconds)
-        try:
-            async with limit:
-                return ToolResult.of(await tool.call(arguments, context))
-        except Exception as error:  # foreign code: the tool
-            if seconds is not None and limit.expired():
-                return refusals.timed_out(tool.name, seconds)
-            logger.error("Tool %r failed", tool.name, exc_info=error)
-            return refusals.broken(tool.name, error)
+        return await self._execution.run(tool, given.arguments, context, limited=name not in self._surface)
 
     # What stays
 
@@ -261,7 +237,7 @@ class Toolbox:
             mode=self.mode,
             inactive=self._inactive,
             budget_tokens=self._budget_tokens,
-            timeout_seconds=self._timeout_seconds,
+            timeout_seconds=self._execution.timeout_seconds,
             size_of=self._size_of,
         )
 

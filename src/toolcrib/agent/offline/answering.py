@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolcrib.agent.offline.json_shapes import as_object, is_list, is_object
-from toolcrib.agent.offline.known_tools import KnownTool, singular
+from toolcrib.agent.offline.known_tools import KnownTool
+from toolcrib.agent.offline.parameters import singular
 from toolcrib.agent.offline.request_text import RequestText
 from toolcrib.agent.offline.wording import say
 from toolcrib.search.text import words

@@ -8,8 +8,9 @@ from typing import Any
 from toolcrib.agent.offline.conversation import Call
 from toolcrib.agent.offline.filling import plain_value
 from toolcrib.agent.offline.finding import Finder, Plan, Wish
-from toolcrib.agent.offline.known_tools import Deed, KnownTool, Parameter
+from toolcrib.agent.offline.known_tools import Deed, KnownTool
 from toolcrib.agent.offline.meaning import NEAR, nearness
+from toolcrib.agent.offline.parameters import Parameter
 from toolcrib.agent.offline.references import (
     Known,
     chosen,

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from toolcrib.agent.offline.errands import Errand
-from toolcrib.agent.offline.known_tools import LOOKING, Deed, KnownTool, singular
+from toolcrib.agent.offline.known_tools import LOOKING, Deed, KnownTool
 from toolcrib.agent.offline.meaning import deed_of, is_like
+from toolcrib.agent.offline.parameters import singular
 from toolcrib.agent.offline.undoing import undoing_in
 from toolcrib.agent.offline.vocabulary import SMALL
 from toolcrib.search.text import is_run

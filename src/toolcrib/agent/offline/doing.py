@@ -12,8 +12,9 @@ from toolcrib.agent.offline.conversation import Call, Conversation, Result
 from toolcrib.agent.offline.errands import Errand
 from toolcrib.agent.offline.finding import Finder, Found, Plan, Wish
 from toolcrib.agent.offline.json_shapes import as_object
-from toolcrib.agent.offline.known_tools import KnownTool, singular
+from toolcrib.agent.offline.known_tools import KnownTool
 from toolcrib.agent.offline.meaning import is_like
+from toolcrib.agent.offline.parameters import singular
 from toolcrib.agent.offline.references import Known
 from toolcrib.agent.offline.request_text import RequestText
 from toolcrib.agent.offline.things import Thing, things_in

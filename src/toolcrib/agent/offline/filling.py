@@ -5,8 +5,8 @@ import re
 from typing import Any
 
 from toolcrib.agent.offline.json_shapes import as_object
-from toolcrib.agent.offline.known_tools import Parameter, singular
 from toolcrib.agent.offline.meaning import is_like
+from toolcrib.agent.offline.parameters import Parameter, singular
 from toolcrib.agent.offline.spoken import END, Words
 from toolcrib.agent.offline.text_values import MAILS, TITLES, after_name, is_dated, text_value
 from toolcrib.agent.offline.vocabulary import AND, NOT, SMALL

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from toolcrib.agent.offline.known_tools import Deed, KnownTool, Parameter
+from toolcrib.agent.offline.known_tools import Deed, KnownTool
 from toolcrib.agent.offline.meaning import is_like, nearest
+from toolcrib.agent.offline.parameters import Parameter
 from toolcrib.agent.offline.request_text import Word
 from toolcrib.agent.offline.spoken import Words, is_about
 from toolcrib.agent.offline.things import Thing

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
-from toolcrib.agent.offline.known_tools import Deed, KnownTool, singular
+from toolcrib.agent.offline.known_tools import Deed, KnownTool
 from toolcrib.agent.offline.meaning import LIKE, SAME, is_like, nearness
+from toolcrib.agent.offline.parameters import singular
 from toolcrib.agent.offline.request_text import RequestText, Word
 from toolcrib.agent.offline.vocabulary import TO
 

@@ -3,8 +3,9 @@
 import re
 
 from toolcrib.agent.offline.dates import day_in, moment_in
-from toolcrib.agent.offline.known_tools import Deed, Parameter, singular
+from toolcrib.agent.offline.known_tools import Deed
 from toolcrib.agent.offline.meaning import is_like
+from toolcrib.agent.offline.parameters import Parameter, singular
 from toolcrib.agent.offline.request_text import RequestText
 from toolcrib.agent.offline.spoken import END, OPENING, Words, is_about
 from toolcrib.agent.offline.vocabulary import ARTICLES, NEW, PREPOSITIONS

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any
 
 from toolcrib.agent.offline.json_shapes import as_list, as_object, is_list, is_object
-from toolcrib.agent.offline.known_tools import singular
+from toolcrib.agent.offline.parameters import singular
 from toolcrib.search.text import plain, words
 
 MOST_THINGS = 200  # of one result; a list may be a whole catalogue

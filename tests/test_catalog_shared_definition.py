@@ -1,6 +1,6 @@
 """A tool becomes text and a tool again."""
 
-from hypothesis import given, strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from toolcrib.catalog_shared_definition import read, written
 from toolcrib.tools.extraction import Extraction
@@ -38,6 +38,7 @@ TOOLS = st.builds(
 )
 
 
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))  # however busy the machine is
 @given(TOOLS)
 def test_a_tool_comes_back_as_it_was(tool: Tool) -> None:
     text = written(tool)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hypothesis import given, strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from toolcrib.discovery.policy_filter import policy_filter
 from toolcrib.policy import Decision, Policy, Rule
@@ -41,6 +41,7 @@ POLICIES = st.builds(
 )
 
 
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
 @given(policy=POLICIES, tool=TOOLS, role=st.sampled_from([None, "Editor", "guest"]))
 def test_a_filter_shows_what_the_policy_shows(policy: Policy, tool: Tool, role: str | None) -> None:
     assert policy_filter(policy, role)(tool) == policy.sees(tool, role)

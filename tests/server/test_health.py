@@ -4,11 +4,15 @@ import re
 from pathlib import Path
 from typing import Any
 
+import httpx2
 from scripted_agent import Shop
 from server_scene import scene
 
+from toolcrib.agent.crib import Crib
 from toolcrib.catalog import Catalog
 from toolcrib.policy import Decision, Policy, Rule
+from toolcrib.server.app import create_app
+from toolcrib.server.served import Served
 from toolcrib.stores.sqlite import SqliteStore
 from toolcrib.tools.extraction import Entity, Extraction
 
@@ -35,6 +39,15 @@ def test_what_is_in_the_way_is_told_without_secrets(tmp_path: Path) -> None:
     assert ready.json()["reasons"] == ["There are no tools.", "The session store cannot be used."]
     assert str(tmp_path) not in ready.text
     assert (sessions.status_code, sessions.headers["retry-after"]) == (503, "5")
+
+
+async def test_a_server_that_is_about_to_end_is_not_ready() -> None:
+    app = create_app(Served(crib=Crib(Shop().catalog), store=SqliteStore(None)))
+    app.state.house.warming.done = app.state.house.runs.closing = True
+    here = httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://127.0.0.1")
+    async with here as client:
+        ready = await client.get("/health/ready")
+    assert (ready.status_code, ready.json()["reasons"]) == (503, ["The server is about to end."])
 
 
 def test_extractions_are_run_on_real_results_where_that_does_no_harm() -> None:

@@ -8,7 +8,6 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from toolcrib.errors import ToolcribError
 from toolcrib.server.extraction_health import extraction_health
 from toolcrib.server.house import HouseHere
-from toolcrib.server.served import Served
 from toolcrib.server.shapes import ExtractionHealth, Health, Readiness
 
 routes = APIRouter(tags=["health"])
@@ -25,7 +24,7 @@ async def live() -> Health:
 async def ready(house: HouseHere, response: Response) -> Readiness:
     """Whether a message would be answered, and what is in the way."""
     served = house.served
-    model, reasons = _model(served)
+    reasons: list[str] = []
     if not house.warming.done:
         reasons.append("The server is warming up.")
     if house.runs.closing:
@@ -42,7 +41,7 @@ async def ready(house: HouseHere, response: Response) -> Readiness:
         reasons=reasons,
         tools=len(served.crib.catalog),
         runs=len(house.runs),
-        model=model,
+        model=served.model,  # one that cannot be used has kept the server from starting
     )
 
 
@@ -60,10 +59,3 @@ async def metrics(house: HouseHere) -> Response:
     """Everything that is counted, for Prometheus."""
     house.metrics.tools.set(len(house.served.crib.catalog))
     return Response(house.metrics.text(), media_type=CONTENT_TYPE_LATEST)
-
-
-def _model(served: Served) -> tuple[str, list[str]]:
-    try:
-        return served.model, []
-    except ToolcribError as error:
-        return "", [str(error)]

@@ -13,10 +13,9 @@ def get_forecast(city: str, days: int = 3) -> str:
 
 
 async def main() -> None:
+    model = "offline"  # or "openai:gpt-5.4", "anthropic:claude-sonnet-5-5", "ollama:qwen3", ...
     async with (
-        Crib(
-            catalog, model="offline"
-        ) as crib,  # or "openai:gpt-5.4", "anthropic:claude-sonnet-5-5", "ollama:qwen3", ...
+        Crib(catalog, model=model) as crib,
         SqliteStore(None) as store,  # or in a file: SqliteStore("talks.db")
         store.open("tuesday") as session,
     ):

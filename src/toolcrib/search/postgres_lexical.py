@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
 ENOUGH = 1_500  # candidates of a text, about
-PAIRED = 5  # frequent terms that are looked for in pairs
+TOGETHER = 5  # frequent terms that are looked for all together
+PAIRED = 3  # and in pairs: a pair with a term that half of the tools have costs much and tells little
 K1, B = 1.2, 0.75  # as Tantivy has them
 
 
@@ -72,7 +73,7 @@ class PostgresLexical:
             room -= self._reading.frequency[term]
             (rare if room >= 0 else frequent).append(self._quoted(term))
         found = {row[0]: row for row in (self._fetched(" | ".join(rare), None) if rare else ())}
-        for terms in _combined(frequent[:PAIRED]):
+        for terms in _combined(frequent):
             if len(found) >= ENOUGH:
                 break
             found |= {row[0]: row for row in self._fetched(terms, ENOUGH)}
@@ -113,10 +114,10 @@ class PostgresLexical:
 
 
 def _combined(terms: Sequence[str]) -> Iterator[str]:
-    """All of the terms together, then each pair of them."""
+    """The first of the terms all together, then each pair of the very first."""
     if len(terms) > 2:
-        yield " & ".join(terms)
-    if pairs := [f"({one} & {other})" for at, other in enumerate(terms) for one in terms[:at]]:
+        yield " & ".join(terms[:TOGETHER])
+    if pairs := [f"({one} & {other})" for at, other in enumerate(terms[:PAIRED]) for one in terms[:at]]:
         yield " | ".join(pairs)
 
 

@@ -30,6 +30,7 @@ SETTINGS = (
     "SET enable_sort = off",
     "SET enable_seqscan = off",
     "SET jit = off",
+    "SET work_mem = '32MB'",  # so that the tools with a frequent word are remembered one by one, not by page
 )
 Result = TypeVar("Result")
 logger = logging.getLogger(__name__)

@@ -1,0 +1,297 @@
+"""Many tools in PostgreSQL: how well they are found, how fast, and what they take; the in-process index beside it.
+
+    python benchmarks/scale.py quality                 # Recall@5 of both indexes on every open set
+    python benchmarks/scale.py size 100000             # build, search and weigh that many tools
+    python benchmarks/scale.py beside 100000           # the in-process index, for the same figures
+    python benchmarks/scale.py report                  # the page, from what was measured so far
+
+Each verb keeps its figures in benchmarks/results/scale.json and writes the page anew, so that an hour of building a
+million tools is not lost with the next run. Tools are the MCP catalogue and variations of it, as in `latency.py`.
+PostgreSQL runs on the same machine, without fsync: the figures tell what the work costs, not what a disk does.
+"""
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count, islice
+from multiprocessing import get_context
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import psycopg
+
+from benchmarks import data, latency, report
+from benchmarks.postgres_server import PostgresServer
+from toolcrib.search.evaluate import percentile
+from toolcrib.search.postgres_index import PostgresIndex
+from toolcrib.search.postgres_tables import slow_indexes, table_of
+from toolcrib.search.postgres_writer import drop_slow_indexes
+from toolcrib.tools.tool import Tool
+
+RESULTS = Path(__file__).parent / "results" / "scale.json"
+TENANT = "bench"
+DIMENSIONS = 256
+LOADERS = 2
+CLIENTS = 8
+QUALITY_QUERIES = 1_000  # of each set
+SETTINGS = {
+    "shared_buffers": "2GB",
+    "maintenance_work_mem": "3GB",
+    "max_parallel_maintenance_workers": "1",
+    "max_wal_size": "8GB",
+    "autovacuum": "off",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("verb", choices=["quality", "size", "beside", "report", "replica"])
+    parser.add_argument("what", nargs="?", help="how many tools; for `replica`, the database")
+    parser.add_argument("--queries", type=int, default=QUALITY_QUERIES)
+    chosen = parser.parse_args()
+    if chosen.verb == "replica":
+        print(json.dumps(replica(chosen.what)))
+        return
+    if chosen.verb == "quality":
+        for name in data.OPEN_SETS:
+            keep("quality", name, quality(name, chosen.queries))
+    elif chosen.verb == "size":
+        keep("postgres", chosen.what, size(int(chosen.what)))
+    elif chosen.verb == "beside":
+        keep("in_process", chosen.what, in_fresh_process(latency.__file__, "--one", chosen.what))
+    write_page()
+
+
+def quality(name: str, limit: int) -> dict[str, Any]:
+    """Recall@5 of one set, in memory and in PostgreSQL."""
+    from toolcrib.catalog import Catalog
+    from toolcrib.search.index import ToolIndex
+
+    held = data.load(name, limit=limit)
+    with PostgresServer(settings={"shared_buffers": "512MB"}) as server:
+        there = PostgresIndex(server.new_database(), tenant=TENANT, abstain=False)
+        there.fill(held.tools)
+        here = ToolIndex(Catalog(held.tools), abstain=False)
+        pairs = [(here.search(query.text).names, there.search(query.text).names) for query in held.queries]
+        there.close()
+    relevant = [query.relevant for query in held.queries]
+    return {
+        "tools": len(held.tools),
+        "queries": len(pairs),
+        "in_process": mean(len(right & set(one)) / len(right) for right, (one, _) in zip(relevant, pairs, strict=True)),
+        "postgres": mean(len(right & set(two)) / len(right) for right, (_, two) in zip(relevant, pairs, strict=True)),
+        "same_first": mean(float(one[:1] == two[:1]) for one, two in pairs),
+    }
+
+
+def size(tools: int) -> dict[str, Any]:
+    """Build an index of so many tools, and measure it."""
+    with PostgresServer(settings=SETTINGS) as server:
+        url = server.new_database()
+        figures: dict[str, Any] = {"tools": tools, **build(url, tools), **weight(url)}
+        say(figures)
+        return {**figures, **in_fresh_process(__file__, "replica", url)}
+
+
+def build(url: str, tools: int) -> dict[str, float]:
+    """Fill the tables by several processes, then make the indexes that search needs."""
+    index = PostgresIndex(url, tenant=TENANT)
+    index.put([])  # makes the tables
+    index.close()
+    with psycopg.connect(url, autocommit=True) as connection:
+        drop_slow_indexes(connection, DIMENSIONS)
+        started = perf_counter()
+        context = get_context("spawn")
+        loaders = [context.Process(target=load, args=(url, tools, number)) for number in range(LOADERS)]
+        for loader in loaders:
+            loader.start()
+        for loader in loaders:
+            loader.join()
+            if loader.exitcode:
+                raise RuntimeError("a loader failed")
+        took = {"load_seconds": perf_counter() - started}
+        say(took)
+        for name, statement in slow_indexes(DIMENSIONS).items():
+            started = perf_counter()
+            connection.execute(statement)
+            took[f"{name.rpartition('_')[2]}_seconds"] = perf_counter() - started
+            say(took)
+        connection.execute("VACUUM ANALYZE")
+    return took
+
+
+def load(url: str, tools: int, number: int) -> None:
+    """One process's share of the tools."""
+    index = PostgresIndex(url, tenant=TENANT)
+    index.put(islice(catalogue(tools), number, None, LOADERS))
+    index.close()
+
+
+def catalogue(size: int) -> Iterator[Tool]:
+    """The tools of `latency.catalogue`, without holding all of them."""
+    real = list(data.load(data.CATALOGUE).tools)
+    random.Random(0).shuffle(real)
+    variations = (latency.variation(tool, f"v{turn}") for turn in count(1) for tool in real)
+    yield from real[:size]
+    yield from islice(variations, max(0, size - len(real)))
+
+
+def weight(url: str) -> dict[str, float]:
+    """What PostgreSQL holds, in MB."""
+    table = table_of(DIMENSIONS)
+    with psycopg.connect(url) as connection:
+
+        def megabytes(what: str) -> float:
+            row = connection.execute(f"SELECT {what}").fetchone()
+            return float(row[0]) / 1e6
+
+        return {
+            "rows_mb": megabytes(f"pg_table_size('{table}')"),
+            "vector_graph_mb": megabytes(f"pg_relation_size('{table}_whole')"),
+            "full_text_mb": megabytes(f"pg_relation_size('{table}_lexemes')"),
+            "database_mb": megabytes("pg_database_size(current_database())"),
+        }
+
+
+def replica(url: str) -> dict[str, Any]:
+    """A process that only searches: its memory, its times alone, and how much it answers with several clients."""
+    queries = latency.requests(latency.QUERIES)
+    before = latency.memory_mb()
+    index = PostgresIndex(url, tenant=TENANT, connections=CLIENTS)
+    timed(index.search, queries[:50])  # caches fill as they would in any process that serves
+    with psycopg.connect(url, autocommit=True) as beside:
+        own, theirs = process_time(), server_cpu_seconds(beside)
+        times = timed(index.search, queries)
+        own, theirs = process_time() - own, server_cpu_seconds(beside) - theirs
+    alone = latency.memory_mb() - before
+    started = perf_counter()
+    with ThreadPoolExecutor(CLIENTS) as clients:
+        list(clients.map(index.search, queries))
+    per_second = len(queries) / (perf_counter() - started)
+    added = [added_visible_ms(index, tool) for tool in fresh_tools(latency.ADDED)]
+    index.close()
+    from toolcrib.search.parts import parts
+
+    one_errand = [ms for ms, query in zip(times, queries, strict=True) if not parts(query)]
+    return {
+        "p50_ms": percentile(times, 50),
+        "p99_ms": percentile(times, 99),
+        "one_errand_p50_ms": percentile(one_errand, 50),
+        "replica_cpu_ms": own * 1000 / len(queries),
+        "postgres_cpu_ms": theirs * 1000 / len(queries),
+        "searches_per_second": per_second,
+        "add_visible_p50_ms": percentile(added, 50),
+        "replica_mb": alone,
+    }
+
+
+def timed(search: Callable[[str], object], queries: Sequence[str]) -> list[float]:
+    times: list[float] = []
+    for query in queries:
+        started = perf_counter()
+        search(query)
+        times.append((perf_counter() - started) * 1000)
+    return times
+
+
+def server_cpu_seconds(connection: psycopg.Connection[Any]) -> float:
+    """What the connections of this database have worked so far; on a busy machine the clock says little."""
+    rows = connection.execute(
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    ).fetchall()
+    spent = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13] for (pid,) in rows]
+    return sum(int(ticks) for pair in spent for ticks in pair) / os.sysconf("SC_CLK_TCK")
+
+
+def fresh_tools(number: int) -> list[Tool]:
+    return [latency.variation(tool, f"added{at}") for at, tool in enumerate(islice(catalogue(number), number))]
+
+
+def added_visible_ms(index: PostgresIndex, tool: Tool) -> float:
+    started = perf_counter()
+    index.put([tool])
+    found = index.search(tool.name).names
+    took = (perf_counter() - started) * 1000
+    if tool.name not in found:
+        raise RuntimeError(f"{tool.name} was added and is not found: {found}")
+    return took
+
+
+def in_fresh_process(*arguments: str) -> dict[str, Any]:
+    done = subprocess.run([sys.executable, *arguments], stdout=subprocess.PIPE, check=True)
+    figures = json.loads(done.stdout)
+    say(figures)
+    return figures
+
+
+def mean(values: Any) -> float:
+    held = list(values)
+    return sum(held) / len(held)
+
+
+def say(figures: object) -> None:
+    print(figures, file=sys.stderr, flush=True)
+
+
+def keep(part: str, key: str, figures: dict[str, Any]) -> None:
+    """Write one measurement beside the others."""
+    say({key: figures})
+    held = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    held.setdefault(part, {})[key] = figures
+    RESULTS.write_text(json.dumps(held, indent=1) + "\n")
+
+
+def write_page() -> None:
+    held = json.loads(RESULTS.read_text())
+    page = [
+        "# Scale",
+        "Written by `python benchmarks/scale.py`; what it does stands at its top. One machine with two cores, shared "
+        "with other work, held PostgreSQL, its loaders and its clients.",
+    ]
+    if quality := held.get("quality"):
+        rows = [
+            [
+                name,
+                f"{row['tools']:,}",
+                row["queries"],
+                percent(row["in_process"]),
+                percent(row["postgres"]),
+                f"{100 * (row['postgres'] - row['in_process']):+.1f}",
+                percent(row["same_first"]),
+            ]
+            for name, row in quality.items()
+        ]
+        head = ["set", "tools", "queries", "in process", "PostgreSQL", "difference", "same first tool"]
+        page += ["## Recall@5, test splits, without abstention", report.markdown([head, *rows])]
+    if sizes := held.get("postgres"):
+        keys = [key for key in max(sizes.values(), key=len) if key != "tools"]
+        rows = [[key.replace("_", " "), *(shown(figures.get(key)) for figures in sizes.values())] for key in keys]
+        head = ["`PostgresIndex`", *(f"{figures['tools']:,} tools" for figures in sizes.values())]
+        page += ["## Tools in PostgreSQL", report.markdown([head, *rows])]
+    if beside := held.get("in_process"):
+        keys = [key for key in next(iter(beside.values())) if key != "tools"]
+        rows = [[key.replace("_", " "), *(shown(figures[key]) for figures in beside.values())] for key in keys]
+        head = ["`ToolIndex`", *(f"{figures['tools']:,} tools" for figures in beside.values())]
+        page += ["## The same tools in the process", report.markdown([head, *rows])]
+    RESULTS.with_suffix(".md").write_text("\n\n".join(page) + "\n", encoding="utf-8")
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def shown(value: float | None) -> str:
+    return "" if value is None else f"{value:,.1f}"
+
+
+if __name__ == "__main__":
+    main()

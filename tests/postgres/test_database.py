@@ -14,6 +14,7 @@ from toolcrib.errors import MissingExtraError, StoreError
 from toolcrib.postgres import database as room
 from toolcrib.postgres.address import PostgresAddress, is_postgres
 from toolcrib.postgres.database import PostgresDatabase
+from toolcrib.postgres.wording import was_lost
 
 
 async def value(connection: AsyncConnection[Any], query: str) -> object:
@@ -231,3 +232,29 @@ async def test_a_pool_of_another_process_or_loop_is_left_alone(
         await database.close()  # not ours
     assert room._leftovers[-2:] == [parents, parents]
     await parents.pool.close()
+
+
+async def test_who_finds_no_free_connection_is_told(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "PATIENCE_SECONDS", 0.05)
+    async with PostgresDatabase(postgres_url, most_connections=1) as database, database.connection():
+        with pytest.raises(StoreError, match="gave no connection in time"):
+            async with database.connection():
+                pass  # pragma: no cover
+
+
+@pytest.mark.parametrize(
+    ("error", "lost"),
+    [
+        (psycopg.InterfaceError("the connection is closed"), True),
+        (psycopg.errors.AdminShutdown("terminating connection"), True),
+        (psycopg.errors.CannotConnectNow("the database system is starting up"), True),
+        (psycopg.OperationalError("FATAL:  the database system is starting up"), True),
+        (psycopg.OperationalError('FATAL:  password authentication failed for user "crib"'), False),
+        (psycopg.errors.ConnectionTimeout("connection timeout expired"), False),
+        (psycopg.errors.UniqueViolation("duplicate key"), False),
+        (ValueError("no error of the driver"), False),
+    ],
+    ids=repr,
+)
+def test_only_lost_connections_are_worth_another_try(error: Exception, lost: bool) -> None:
+    assert was_lost(error) is lost

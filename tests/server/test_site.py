@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from functools import partial
 
 import pytest
+from scripted_agent import Shop
 from server_scene import scene
 
 from toolcrib.discovery.search_surface import search_surface
+from toolcrib.policy import Policy, Rule
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,30 @@ def test_a_site_is_shown_without_scripts_and_may_be_framed_by_our_page_only() ->
         "site": "/site/",
         "version": "",
     }
+
+
+def test_where_nobody_says_what_to_try_harmless_tools_say_it_themselves() -> None:
+    shop = Shop()
+
+    @shop.catalog.tool(category="weather", phrases=["will it rain", "forecast"])
+    def get_forecast(city: str) -> str:
+        """Get the weather forecast."""
+        return city
+
+    @shop.catalog.tool(category="weather archive", phrases=["forget the rain"], risk="destructive")
+    def delete_forecast(city: str) -> str:
+        """Delete a forecast."""
+        return city
+
+    hidden = Policy(rules=(Rule("hide", name="get_forecast"),))
+    with scene(shop=shop) as here:
+        app = here.http.get("/api/app").json()
+    with scene(shop=shop, policy=hidden) as here:
+        unseen = here.http.get("/api/app").json()
+    assert app["remarks"]["will it rain"] == "get_forecast"
+    assert app["suggestions"] == list(app["remarks"])
+    assert "forget the rain" not in app["suggestions"]
+    assert "will it rain" not in unseen["suggestions"]
 
 
 def test_without_a_site_there_is_none() -> None:

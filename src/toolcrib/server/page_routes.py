@@ -6,11 +6,12 @@ from pathlib import Path
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse, RedirectResponse
 
-from toolcrib.server.house import HouseHere
+from toolcrib.server.house import House, HouseHere, is_harmless
 from toolcrib.server.refusals import refused
 from toolcrib.server.served import SITE
 from toolcrib.server.shapes import AppShape
 
+MOST_SUGGESTIONS = 4
 WEB = Path(__file__).with_name("web")
 
 routes = APIRouter()
@@ -20,16 +21,27 @@ routes = APIRouter()
 async def app(house: HouseHere) -> AppShape:
     """What is served."""
     served = house.served
+    remarks = dict(served.remarks) if served.suggestions else _own_phrases(house)
     return AppShape(
         name=served.name,
         mode=str(served.crib.mode),
         surface=served.surface,
         model=served.model,
-        suggestions=list(served.suggestions),
-        remarks=dict(served.remarks),
+        suggestions=list(served.suggestions or remarks),
+        remarks=remarks,
         site=SITE if served.site else None,
         version=served.version,
     )
+
+
+def _own_phrases(house: House) -> dict[str, str]:
+    """What to try where nobody said: how people ask for some tools that can do no harm, and their names."""
+    toolbox = house.toolbox()
+    harmless = [tool for tool in toolbox.tools if tool.phrases and is_harmless(toolbox, tool)]
+    first_of = {tool.category: tool for tool in reversed(harmless)}
+    firsts = [tool for tool in harmless if first_of[tool.category] is tool]
+    others = [tool for tool in harmless if first_of[tool.category] is not tool]
+    return {tool.phrases[0]: tool.name for tool in [*firsts, *others][:MOST_SUGGESTIONS]}
 
 
 @routes.get("/", include_in_schema=False)

@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from toolcrib.errors import MissingExtraError, SourceError, ToolDefinitionError
 from toolcrib.sources.breaker import Clock
@@ -20,7 +20,7 @@ try:
     import mcp_types
 
     from toolcrib.sources.mcp_connection import McpConnection, Sleep
-    from toolcrib.sources.mcp_tool import tool_of
+    from toolcrib.sources.mcp_tool import McpToolCall, tool_of
 except ImportError as error:  # pragma: no cover  # installed wherever the tests run
     raise MissingExtraError("Tools of MCP servers", "gateway") from error
 
@@ -152,9 +152,14 @@ class McpSource:
             if definition.name not in server.without and (server.only is None or definition.name in server.only)
         }
         names = self.names.give(wanted)
+        held = {tool.name: tool for tool in self._shelf.tools}
         tools: list[Tool] = []
         problems: list[str] = []
         for original, definition in wanted.items():
+            before = held.get(names[original])
+            if before is not None and cast("McpToolCall", before.call).definition == definition:
+                tools.append(before)  # most lists are as they were: to make thousands of tools anew takes its time
+                continue
             try:
                 tools.append(tool_of(definition, names[original], self._connection))
             except ToolDefinitionError as error:

@@ -16,6 +16,7 @@ from toolcrib.postgres.database import PostgresDatabase
 from toolcrib.postgres.listening import Listener
 
 CHANNEL = "toolcrib_sessions"
+PAUSE_SECONDS = 0.02  # between two messages; the first of a burst goes at once
 
 logger = logging.getLogger(__name__)
 Key = tuple[str, str]  # tenant and session
@@ -83,6 +84,7 @@ class SessionNews:
                     )
             except StoreError as error:  # they look by themselves, a little later
                 logger.warning("Other replicas were not told of %d changed sessions: %s", len(keys), error)
+            await asyncio.sleep(PAUSE_SECONDS)
 
     def _heard(self, payload: str | None) -> None:
         if payload is None:  # a new connection: any of them may have changed

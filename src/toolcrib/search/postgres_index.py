@@ -8,7 +8,8 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from time import monotonic, perf_counter
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +24,12 @@ from toolcrib.search.index import MAX_LIMIT
 from toolcrib.search.inquiry import Inquiry, Words
 from toolcrib.search.parts import parts
 from toolcrib.search.postgres_answer import answer, named_in
-from toolcrib.search.postgres_dense import PostgresDense, Sample
+from toolcrib.search.postgres_dense import PostgresDense
 from toolcrib.search.postgres_filter import Filter
 from toolcrib.search.postgres_lexical import PostgresLexical
 from toolcrib.search.postgres_request import Request
 from toolcrib.search.postgres_shelf import CONNECTIONS, PostgresShelf
-from toolcrib.search.postgres_words import PostgresWords, Size
+from toolcrib.search.postgres_words import Size
 from toolcrib.search.postgres_writer import PostgresWriter, drop_slow_indexes, make_slow_indexes
 from toolcrib.search.result import SearchResult
 from toolcrib.search.strategy import STRATEGIES, Strategy, strategy_for
@@ -41,7 +42,10 @@ if TYPE_CHECKING:
 
 
 class PostgresIndex:
-    """The tools of one tenant. It holds none of them itself: replicas may share it, and start at once."""
+    """The tools of one tenant. It holds none of them itself: replicas may share it, and start at once.
+
+    Use it in `with`, or `close` it.
+    """
 
     def __init__(
         self,
@@ -61,8 +65,6 @@ class PostgresIndex:
         self._abstain = abstain
         self._decompose = decompose
         self._filters: tuple[Filter, ...] = ()
-        self._words: PostgresWords | None = None
-        self._sample: Sample | None = None
         self._asking = FallibleEmbedder(self._embedder, clock)
 
     def __len__(self) -> int:
@@ -126,13 +128,19 @@ class PostgresIndex:
         """Let go of all connections."""
         self._shelf.close()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
     def _ask(self, connection: "Connection[Any]", request: Request, query: str) -> "_Asked":
         size = self._shelf.size(connection)
         strategy = strategy_for(size.tools, self._strategies)
         texts = (query, *(parts(query) if self._decompose and strategy.decompose else ()))
-        if self._words is None:
-            self._words = PostgresWords(request.tenant)
-        lexical = PostgresLexical(connection, request, self._words.read(connection, texts, size))
+        lexical = PostgresLexical(connection, request, self._shelf.words.read(connection, texts, size))
         arms = _Arms(lexical)
         inquiry = Inquiry(arms, self._embedder)
         said = inquiry.words(texts, None, strategy)
@@ -144,9 +152,7 @@ class PostgresIndex:
         if vectors is None:
             findings = asked.inquiry.by_words(asked.said)
         else:
-            if self._sample is None:
-                self._sample = Sample(request.tenant, request.table)
-            asked.arms.dense = PostgresDense(connection, request, self._sample, asked.size.tools)
+            asked.arms.dense = PostgresDense(connection, request, self._shelf.sample, asked.size.tools)
             asked.arms.ranked = sorted({number for match in asked.said.matches for number in match.numbers})
             findings = asked.inquiry.by_both(asked.said, vectors, asked.strategy)
         named = named_in(connection, request, asked.query)

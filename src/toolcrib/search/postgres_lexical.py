@@ -31,7 +31,7 @@ class PostgresLexical:
         self._connection = connection
         self._request = request
         self._reading = reading
-        self._hashes: dict[int, frozenset[int]] = {}  # of the terms of tools that were ranked
+        self._terms: dict[int, bytes] = {}  # of the tools that were ranked
 
     def __len__(self) -> int:
         return self._reading.size.tools
@@ -48,12 +48,12 @@ class PostgresLexical:
         best = np.lexsort((identities, -scores))[:limit]
         places: list[int] = best[scores[best] > 0].tolist()
         numbers = [self._request.number(rows[at][0]) for at in places]
-        self._hashes |= {number: hashes_of(rows[at][2]) for at, number in zip(places, numbers, strict=True)}
+        self._terms |= {number: rows[at][2] for at, number in zip(places, numbers, strict=True)}
         return LexicalMatch(numbers=tuple(numbers), scores=tuple(scores[places].tolist()), asked=asked)
 
     def matched(self, number: int, asked: Iterable[AskedWord]) -> list[AskedWord]:
         """The words of a request that a tool's texts contain."""
-        held = self._hashes.get(number, frozenset())
+        held = hashes_of(self._terms[number])  # only tools that were ranked are asked about
         return [word for word in asked if word.known and not held.isdisjoint(map(term_hash, word.terms))]
 
     def _weights(self, asked: Sequence[AskedWord]) -> dict[str, float]:

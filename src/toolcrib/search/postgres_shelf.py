@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,8 +14,9 @@ from toolcrib.postgres.address import PostgresAddress
 from toolcrib.postgres.database import PostgresDatabase
 from toolcrib.postgres.migrations import bring_up
 from toolcrib.search.embedder import Embedder
+from toolcrib.search.postgres_dense import Sample
 from toolcrib.search.postgres_tables import SHARED, component, table_of
-from toolcrib.search.postgres_words import Size
+from toolcrib.search.postgres_words import PostgresWords, Size
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -36,6 +38,16 @@ Result = TypeVar("Result")
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """What there is once the database was reached."""
+
+    pool: "ConnectionPool[Any]"
+    tenant: int
+    words: PostgresWords
+    sample: Sample
+
+
 class PostgresShelf:
     """Opened when it is first used; safe under threads."""
 
@@ -46,7 +58,7 @@ class PostgresShelf:
         self._embedder = embedder
         self._connections = connections
         self._lock = Lock()
-        self._opened: tuple[ConnectionPool[Any], int] | None = None
+        self._opened: _Opened | None = None
 
     @property
     def table(self) -> str:
@@ -56,7 +68,17 @@ class PostgresShelf:
     @property
     def tenant(self) -> int:
         """The number that every one of its rows has."""
-        return self._open()[1]
+        return self._open().tenant
+
+    @property
+    def words(self) -> PostgresWords:
+        """The words of its tools."""
+        return self._open().words
+
+    @property
+    def sample(self) -> Sample:
+        """Some of its vectors."""
+        return self._open().sample
 
     def size(self, connection: "Connection[Any]") -> Size:
         """How much there is now."""
@@ -69,7 +91,7 @@ class PostgresShelf:
         """A connection on which each statement is kept at once."""
         from toolcrib.postgres.wording import in_our_words
 
-        pool, _ = self._open()
+        pool = self._open().pool
         with in_our_words(self._address.place), pool.connection() as connection:
             yield connection
 
@@ -77,7 +99,7 @@ class PostgresShelf:
         """What `work` reads; asked once more, on another connection, when the first one broke."""
         from toolcrib.postgres.wording import in_our_words, was_lost
 
-        pool, _ = self._open()
+        pool = self._open().pool
         with in_our_words(self._address.place):
             try:
                 with pool.connection() as connection:
@@ -95,15 +117,15 @@ class PostgresShelf:
         with self._lock:
             opened, self._opened = self._opened, None
         if opened is not None:
-            opened[0].close()
+            opened.pool.close()
 
-    def _open(self) -> "tuple[ConnectionPool[Any], int]":
+    def _open(self) -> "_Opened":
         with self._lock:
             if self._opened is None:
                 # The tables are brought up by code for event loops, and we may stand in one.
                 with ThreadPoolExecutor(1) as aside:
                     number = aside.submit(asyncio.run, self._prepare()).result()
-                self._opened = self._pool(), number
+                self._opened = _Opened(self._pool(), number, PostgresWords(number), Sample(number, self.table))
             return self._opened
 
     def _pool(self) -> "ConnectionPool[Any]":

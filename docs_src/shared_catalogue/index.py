@@ -1,0 +1,17 @@
+from register import catalog
+
+from toolcrib import Policy
+from toolcrib.discovery.policy_filter import policy_filter
+from toolcrib.policy import Rule
+from toolcrib.search.postgres_index import PostgresIndex
+
+
+def main(url: str) -> None:
+    with PostgresIndex(url, tenant="acme") as index:
+        index.put(catalog)  # what is there already, word for word, is left as it is
+        assert index.search("write to a colleague").names == ("send_mail",)
+
+        guests = policy_filter(Policy(rules=(Rule("hide", name="send_*"),)), role="guest")
+        assert index.search("send_mail", where=guests).names == ()  # left out by the database
+    with PostgresIndex(url, tenant="somebody else") as index:
+        assert index.search("send_mail").names == ()

@@ -106,7 +106,7 @@ class PostgresLexical:
         hit = hashes[order][place] == held["hash"]
         worth = np.array(list(weights.values()))[order][place[hit]]
         size = self._reading.size
-        lengths = np.array([rounded_length(row[1]) for row in rows], dtype=np.float64)
+        lengths = rounded_lengths(np.array([row[1] for row in rows], dtype=np.int64))
         norms = K1 * (1 - B + B * lengths / (size.tokens / max(1, size.tools)))
         counts, owners = held["count"][hit].astype(np.float64), owners[hit]
         parts = worth * (1 + K1) * counts / (counts + norms[owners])
@@ -121,10 +121,8 @@ def _combined(terms: Sequence[str]) -> Iterator[str]:
         yield " | ".join(pairs)
 
 
-def rounded_length(length: int) -> int:
-    """A length as Tantivy keeps it, in one byte: exact for short texts, to an eighth for long ones."""
-    if length < 24:
-        return length
-    rest = length - 24
-    shift = max(0, rest.bit_length() - 4)
-    return 24 + (rest >> shift << shift)
+def rounded_lengths(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Lengths as Tantivy keeps them, in one byte: exact for short texts, to an eighth for long ones."""
+    rest = np.maximum(lengths - 24, 0)
+    shift = np.maximum(np.frexp(rest)[1].astype(np.int64) - 4, 0)  # all but the four highest bits are lost
+    return np.where(lengths < 24, lengths, 24 + (rest >> shift << shift))

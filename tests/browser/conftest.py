@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # `talking` stands beside the tests; `--import-mode=importlib` alone does not find it
-WAIT_MS = 15_000  # the longest that anything may take on a busy machine
+WAIT_MS = 60_000  # the longest that anything may take on a busy machine
 
 
 @pytest.fixture(scope="session")

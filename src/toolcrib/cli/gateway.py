@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Literal
 from cyclopts import App, Parameter
 
 from toolcrib.catalog import Catalog
+from toolcrib.cli.gateway_dry_run import looked_through
 from toolcrib.cli.gateway_setup import LockPlace, approve, install
 from toolcrib.cli.options import Json
-from toolcrib.cli.output import Columns, note, say, write_json
+from toolcrib.cli.output import note, say
 from toolcrib.cli.serve import Names, tenants
 from toolcrib.cli.sources import DEFAULT, SECONDS, made_sources
-from toolcrib.discovery.display import SOURCE as OWN
-from toolcrib.discovery.tokens import TokenCount, definitions_tokens, is_exact
 from toolcrib.errors import MissingExtraError
 from toolcrib.settings import Settings
 
@@ -86,7 +85,7 @@ def gateway(
         activate=activate,
     )
     if dry_run:
-        return asyncio.run(_dry_run(made, json=json))
+        return asyncio.run(looked_through(made, json=json))
     if lock is None:
         note("No --lock: tools are served as their servers describe them, also when that changes.")
     if http is None:
@@ -161,41 +160,6 @@ async def _over_stdio(made: "Gateway") -> None:
             loop.add_signal_handler(number, lambda code=128 + number: ending.append(loop.create_task(end(code))))
     async with stdio_server() as (incoming, outgoing):
         await made.server.run(incoming, outgoing, made.server.create_initialization_options())
-
-
-async def _dry_run(made: "Gateway", *, json: bool) -> int:
-    async with made.running():
-        await made.sources.settled()
-        surface = made.toolbox().surface
-        held = [tool.name for tool in made.gate.quarantined]
-        tools = [tool for tool in made.toolbox().tools if tool.source != OWN]
-        rows = [
-            {
-                "source": source.name,
-                "state": str(source.state),
-                "tools": sum(tool.source == source.name for tool in tools),
-                "held_back": sum(tool.source == source.name for tool in made.gate.quarantined),
-                "problem": source.problem,
-            }
-            for source in made.sources.sources
-        ]
-        before, after = definitions_tokens(tools), definitions_tokens(surface)
-    if json:
-        names = [tool.name for tool in surface]
-        costs = {"exact": is_exact(), "tokens": after, "tokens_of_all_tools": before}
-        write_json({"surface": names, "sources": rows, "held_back": held, **costs})
-        return 0
-    table = Columns(("source", "state", "tools", "held back", "problem"))
-    for row in rows:
-        table.add(*map(str, row.values()))
-    table.show()
-    shown = (
-        f"{TokenCount(tokens=after, exact=is_exact())} tokens instead of {TokenCount(tokens=before, exact=is_exact())}"
-    )
-    say(f"\nClients would see {', '.join(tool.name for tool in surface)}: {shown}.")
-    for name in held:
-        note(f"held back until approved: {name}")
-    return 0
 
 
 def _options(port: int, host: str, tokens: Sequence[str], hosts: Sequence[str], origins: Sequence[str]) -> "Options":

@@ -1,7 +1,9 @@
 """What each server's tools were the last time, so that a search is answered before the servers are up."""
 
+import asyncio
 import json
 import logging
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,20 @@ class Remembered:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+
+    def recall_all(self, sources: Iterable[McpSource]) -> None:
+        """Give each source the tools it had."""
+        for source in sources:
+            self.recall(source)
+
+    def keep_all(self, sources: Iterable[McpSource]) -> "list[asyncio.Task[None]]":
+        """Tasks that each end when a source is known to be up and its tools are remembered."""
+        return [asyncio.create_task(self._keep_when_settled(source)) for source in sources]
+
+    async def _keep_when_settled(self, source: McpSource) -> None:
+        await source.settled()
+        if source.tools:
+            await asyncio.to_thread(self.keep, source)
 
     def recall(self, source: McpSource) -> None:
         """Give a source the tools it had."""

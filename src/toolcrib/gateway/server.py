@@ -117,12 +117,11 @@ class Gateway:
         """The sources work inside: all start side by side, with what is remembered of them at hand."""
         mcp = [source for source in self.sources.sources if isinstance(source, McpSource)]
         if self._remembered is not None:
-            for source in mcp:
-                if not self.gate.awaits(source.name):  # a memory is no first list that somebody could trust
-                    self._remembered.recall(source)
+            # A memory is no first list that somebody could trust.
+            self._remembered.recall_all(source for source in mcp if not self.gate.awaits(source.name))
         await self.sources.start()
         self._patience.begin(self.sources.sources)
-        self.keeping = [asyncio.create_task(self._keep(source)) for source in mcp]
+        self.keeping = self._remembered.keep_all(mcp) if self._remembered is not None else []
         unfollow = self._older.follow() if self._older else None
         try:
             yield
@@ -136,11 +135,6 @@ class Gateway:
             await self._parked.end()
             self.gate.close()
             await self.sources.stop()
-
-    async def _keep(self, source: McpSource) -> None:
-        await source.settled()
-        if self._remembered is not None and source.tools:
-            await asyncio.to_thread(self._remembered.keep, source)
 
     @asynccontextmanager
     async def _lifespan(self, server: Server[None]) -> AsyncGenerator[None]:

@@ -3,6 +3,7 @@
     python benchmarks/scale.py quality                 # Recall@5 of both indexes on every open set
     python benchmarks/scale.py size 100000             # build, search and weigh that many tools
     python benchmarks/scale.py beside 100000           # the in-process index, for the same figures
+    python benchmarks/scale.py catalogue 10000         # the shared catalogue: register, start a replica, follow changes
     python benchmarks/scale.py report                  # the page, from what was measured so far
 
 Each verb keeps its figures in benchmarks/results/scale.json and writes the page anew, so that an hour of building a
@@ -11,12 +12,13 @@ PostgreSQL runs on the same machine, without fsync: the figures tell what the wo
 """
 
 import argparse
+import asyncio
 import json
 import os
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count, islice
 from multiprocessing import get_context
@@ -42,6 +44,7 @@ TENANT = "bench"
 DIMENSIONS = 256
 LOADERS = 2
 CLIENTS = 8
+CHANGES = 100
 QUALITY_QUERIES = 1_000  # of each set
 SETTINGS = {
     "shared_buffers": "2GB",
@@ -54,7 +57,7 @@ SETTINGS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("verb", choices=["quality", "size", "beside", "report", "replica"])
+    parser.add_argument("verb", choices=["quality", "size", "beside", "catalogue", "report", "replica"])
     parser.add_argument("what", nargs="?", help="how many tools; for `replica`, the database")
     parser.add_argument("--queries", type=int, default=QUALITY_QUERIES)
     chosen = parser.parse_args()
@@ -66,6 +69,8 @@ def main() -> None:
             keep("quality", name, quality(name, chosen.queries))
     elif chosen.verb == "size":
         keep("postgres", chosen.what, size(int(chosen.what)))
+    elif chosen.verb == "catalogue":
+        keep("catalogue", chosen.what, asyncio.run(shared_catalogue(int(chosen.what))))
     elif chosen.verb == "beside":
         keep("in_process", chosen.what, in_fresh_process(latency.__file__, "--one", chosen.what))
     write_page()
@@ -100,6 +105,48 @@ def size(tools: int) -> dict[str, Any]:
         figures: dict[str, Any] = {"tools": tools, **build(url, tools), **weight(url)}
         say(figures)
         return {**figures, **in_fresh_process(__file__, "replica", url)}
+
+
+async def shared_catalogue(tools: int) -> dict[str, Any]:
+    """Register so many tools, let a replica start, and time how long changes take to reach it."""
+    from toolcrib.catalog import Catalog
+    from toolcrib.catalog_shared import SharedCatalog
+    from toolcrib.catalog_shared_source import SharedSource
+    from toolcrib.postgres.database import PostgresDatabase
+
+    held = list(catalogue(tools))
+    with PostgresServer() as server:
+        url = server.new_database()
+        async with PostgresDatabase(url) as database, PostgresDatabase(url) as elsewhere:
+            shared = SharedCatalog(database)
+            registered = await seconds(shared.register("bench", held))
+            again = await seconds(shared.register("bench", held))
+            source = SharedSource(SharedCatalog(elsewhere), Catalog())
+            started = await seconds(source.__aenter__())
+            times = []
+            for tool in fresh_tools(CHANGES):
+                began = perf_counter()
+                change = await shared.register(f"bench:{tool.name}", [tool])
+                await source.reached(change.revision)
+                times.append((perf_counter() - began) * 1000)
+            await source.stop()
+        with psycopg.connect(url) as connection:
+            row = connection.execute("SELECT pg_total_relation_size('toolcrib_catalog_tool')").fetchone()
+    return {
+        "tools": tools,
+        "register_seconds": registered,
+        "register_again_seconds": again,
+        "replica_start_seconds": started,
+        "change_reaches_replica_p50_ms": percentile(times, 50),
+        "change_reaches_replica_max_ms": max(times),
+        "tables_mb": row[0] / 1e6 if row else 0.0,
+    }
+
+
+async def seconds(work: Awaitable[object]) -> float:
+    started = perf_counter()
+    await work
+    return perf_counter() - started
 
 
 def build(url: str, tools: int) -> dict[str, float]:
@@ -272,16 +319,16 @@ def write_page() -> None:
         ]
         head = ["set", "tools", "queries", "in process", "PostgreSQL", "difference", "same first tool"]
         page += ["## Recall@5, test splits, without abstention", report.markdown([head, *rows])]
-    if sizes := held.get("postgres"):
-        keys = [key for key in max(sizes.values(), key=len) if key != "tools"]
-        rows = [[key.replace("_", " "), *(shown(figures.get(key)) for figures in sizes.values())] for key in keys]
-        head = ["`PostgresIndex`", *(f"{figures['tools']:,} tools" for figures in sizes.values())]
-        page += ["## Tools in PostgreSQL", report.markdown([head, *rows])]
-    if beside := held.get("in_process"):
-        keys = [key for key in next(iter(beside.values())) if key != "tools"]
-        rows = [[key.replace("_", " "), *(shown(figures[key]) for figures in beside.values())] for key in keys]
-        head = ["`ToolIndex`", *(f"{figures['tools']:,} tools" for figures in beside.values())]
-        page += ["## The same tools in the process", report.markdown([head, *rows])]
+    for part, title, first in (
+        ("postgres", "Tools in PostgreSQL", "`PostgresIndex`"),
+        ("in_process", "The same tools in the process", "`ToolIndex`"),
+        ("catalogue", "The shared catalogue", "`SharedCatalog`"),
+    ):
+        if sizes := dict(sorted(held.get(part, {}).items(), key=lambda one: int(one[0]))):
+            keys = [key for key in max(sizes.values(), key=len) if key != "tools"]
+            rows = [[key.replace("_", " "), *(shown(figures.get(key)) for figures in sizes.values())] for key in keys]
+            head = [first, *(f"{figures['tools']:,} tools" for figures in sizes.values())]
+            page += [f"## {title}", report.markdown([head, *rows])]
     RESULTS.with_suffix(".md").write_text("\n\n".join(page) + "\n", encoding="utf-8")
 
 

@@ -20,7 +20,7 @@ from toolcrib.stores.sqlite import SqliteStore
 from toolcrib.stores.store import Store
 
 PATIENCE = 60.0  # seconds: every wait has an end
-QUIET = {"requests_per_second": 10_000.0, "burst": 10_000, "grace_seconds": 1.0}
+QUIET = {"requests_per_second": 10_000.0, "burst": 10_000, "grace_seconds": 1.0, "warm_up": False}
 
 
 class Gate:

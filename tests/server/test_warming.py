@@ -13,6 +13,7 @@ from toolcrib.agent.runner import run
 from toolcrib.catalog import Catalog
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.result import SearchResult
+from toolcrib.server.options import Options
 from toolcrib.server.warming import Warming
 from toolcrib.stores.sqlite import SqliteStore
 
@@ -32,7 +33,7 @@ class SlowIndex(ToolIndex):
 def test_a_server_is_not_ready_while_it_warms_up_but_answers() -> None:
     shop = Shop()
     index = SlowIndex(shop.catalog)
-    with scene("Hello.", shop=shop, index=index) as here:
+    with scene("Hello.", shop=shop, index=index, options=Options(grace_seconds=1)) as here:
         ready = here.http.get("/health/ready")
         assert (ready.status_code, ready.json()["status"]) == (503, "not ready")
         assert ready.json()["reasons"] == ["The server is warming up."]
@@ -61,6 +62,12 @@ async def test_a_rehearsal_calls_no_tool_and_asks_no_provider() -> None:
     async with SqliteStore(None) as store, store.open() as session:  # in earnest, these very words do call it
         await run(session, "show me the stock", crib=Crib(shop.catalog, model="offline"))
     assert called == ["show_stock"]
+
+
+async def test_who_does_not_want_it_is_ready_at_once() -> None:
+    warming = Warming(Crib(Catalog()), wanted=False)
+    assert warming.done
+    await warming()  # and nothing happens
 
 
 async def test_no_tools_are_no_reason_to_stop() -> None:

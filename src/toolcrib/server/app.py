@@ -45,7 +45,7 @@ def create_app(served: Served, options: Options | None = None) -> FastAPI:
         options=options,
         runs=Runs(most=options.most_runs, watch=metrics),
         metrics=metrics,
-        warming=Warming(served.crib),
+        warming=Warming(served.crib, wanted=options.warm_up),
     )
 
     @asynccontextmanager

@@ -25,6 +25,7 @@ class Options:
     burst: int = 100  # and at once
     most_runs: int = 200  # at the same time
     grace_seconds: float = 10.0  # for runs that are under way when the server ends
+    warm_up: bool = True  # rehearse a turn at the start, so that the first message does not wait
     ping_seconds: float = 15.0  # of silence, before a comment keeps a stream open
 
     def __post_init__(self) -> None:

@@ -18,12 +18,14 @@ logger = logging.getLogger(__name__)
 class Warming:
     """The first search and the first turn are slow: vocabularies, templates and tables are read then."""
 
-    def __init__(self, crib: Crib) -> None:
+    def __init__(self, crib: Crib, *, wanted: bool = True) -> None:
         self._crib = crib
-        self.done = False
+        self.done = not wanted
 
     async def __call__(self) -> None:
         """Work in a thread of its own, so that the server answers meanwhile; what fails here is no reason to stop."""
+        if self.done:
+            return
         began = time.perf_counter()
         try:
             await asyncio.to_thread(_rehearse, self._crib)

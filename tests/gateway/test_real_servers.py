@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import threading
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -26,13 +27,16 @@ class Programs:
     def __init__(self) -> None:
         self.folders: dict[str, Path] = {}
         self.missing: list[str] = []
-        for name, install in (
-            ("servers", lambda: python_programs("servers")),
-            ("older", lambda: python_programs("older")),
-            ("node", node_programs),
-        ):
+        sets = {
+            "servers": lambda: python_programs("servers"),
+            "older": lambda: python_programs("older"),
+            "node": node_programs,
+        }
+        with ThreadPoolExecutor() as side_by_side:
+            begun = {name: side_by_side.submit(install) for name, install in sets.items()}
+        for name, done in begun.items():
             try:
-                self.folders[name] = install()
+                self.folders[name] = done.result()
             except NotHere as error:
                 self.missing.append(str(error))
 

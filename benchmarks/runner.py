@@ -161,8 +161,8 @@ def page(found: list[Measured], kept: list[Promise], *, load: float, turns: int)
         [
             "# The runner",
             f"Written by `python benchmarks/runner.py`: milliseconds a step, of {turns} turns of {STEPS} steps each. A "
-            "scripted model, so that nothing waits for a provider. The rows with + say what comes on top of the first "
-            f"of each size. The machine has {os.cpu_count()} cores and had a load of {load:.1f} while this was measured; "
+            "scripted model, so that nothing waits for a provider. The rows with + say what comes on top of the "
+            f"first. The machine has {os.cpu_count()} cores and had a load of {load:.1f} when this was measured: "
             "the clock counts what others do on it as well, the processor's time does not.",
             report.markdown([head, *rows]),
             "## What was promised",

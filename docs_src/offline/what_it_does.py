@@ -34,6 +34,7 @@ async def main() -> None:
 
         # No language model: it says so, and makes nothing up.
         assert "no language model" in await said("hello")
+        assert "kein Sprachmodell" in await said("Wer bist du?")
         assert (await said("Write me a poem about rain")).startswith("I am not sure what you mean.")
 
 

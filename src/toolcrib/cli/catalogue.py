@@ -146,6 +146,7 @@ async def following(url: str, catalog: Catalog, runners: Mapping[str, Runner]) -
 async def _publish(
     url: str, tenant: str, review: bool, local: Sequence[Tool], config: Sequence[Path], seconds: float
 ) -> tuple[dict[str, Registration], dict[str, str]]:
+    from toolcrib.gateway.plain_words import plainly_described
     from toolcrib.sources.group import SourceGroup
 
     async with PostgresDatabase(url) as database:
@@ -157,7 +158,8 @@ async def _publish(
             await group.settled()
             for one in made:
                 if one.state is SourceState.READY:
-                    done[one.name] = await shared.register(one.name, one.tools)
+                    # What servers say of their tools was written by strangers, as everywhere at a gateway.
+                    done[one.name] = await shared.register(one.name, map(plainly_described, one.tools))
             down = {one.name: one.problem for one in made if one.state not in (SourceState.READY, SourceState.DISABLED)}
         return done, down
 

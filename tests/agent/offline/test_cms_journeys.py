@@ -165,3 +165,26 @@ async def test_a_sentence_without_spaces_is_a_query_as_a_whole(cms: Talk) -> Non
 
 async def test_nothing_found_is_told_in_the_language_of_the_request(cms: Talk) -> None:
     assert "Werkzeuge gibt es für:" in await cms.say("Erzähl mir bitte einen Witz")
+
+
+async def test_a_section_goes_by_its_own_name(cms: Talk) -> None:
+    await cms.say("remove the testimonials section from the home page")
+    assert cms.calls == [("cms_deletePageSection", {"section": "home/testimonials"})]
+
+
+@pytest.mark.parametrize("text", ["What's new on the blog?", "where do we write about watering?"])
+async def test_a_question_makes_nothing_whatever_verb_it_has(cms: Talk, text: str) -> None:
+    await cms.say(text)
+    assert [name for name, _ in cms.calls] in (["cms_listPosts"], ["search_vector"])
+
+
+async def test_what_names_the_page_does_not_name_the_section_too(cms: Talk) -> None:
+    await cms.say("añade una sección de preguntas a la página Contact")
+    assert ("cms_addSectionToPage", {"page": "page_contact", "template": "contact"}) not in cms.calls
+
+
+async def test_a_vague_verb_acts_only_by_the_nearest_tool(cms: Talk) -> None:
+    assert (await cms.say('put "Open on Sundays" as the heading of the contact page')).startswith("I am not sure")
+    assert cms.calls == []
+    await cms.say("put the Blog page in the menu")
+    assert cms.calls == [("cms_addNavigationItem", {"label": "Blog"})]

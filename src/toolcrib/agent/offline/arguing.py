@@ -24,6 +24,7 @@ from toolcrib.agent.offline.request_text import RequestText
 from toolcrib.agent.offline.spoken import Words
 from toolcrib.agent.offline.text_values import names_something
 from toolcrib.agent.offline.things import things_in
+from toolcrib.search.text import plain
 
 _MOST_LEVELS = 2  # of looking up what a look-up needs
 _MOST_LOOKUPS = 2  # tools tried for one thing
@@ -130,6 +131,7 @@ def _looked_up(
 ) -> Plan[Any]:
     own = [*given.said.words] if given.whole else distinguishing(parameter, given)
     telling = given.said.words if given.whole else (given.head if given.tail else given.said).telling
+    telling = [word for word in telling if word.text not in given.spent]
     tools = lookups_for(parameter, given.tool, asking.finder.in_sight, named=bool(own))
     if not tools or not set(tools[0].nouns) & set(parameter.nouns):
         # Nothing in sight tells which there are: search for a tool that does.
@@ -156,6 +158,9 @@ def _looked_up(
         asking.names.update((thing.id, thing.name) for thing in things)
         thing = chosen(things, own, telling, ranked=tool.deed is Deed.FIND and bool(own))
         if thing is not None:
+            for word in own:  # the name of the page is not the name of a section, too
+                if plain(word.folded) in thing.called:
+                    given.spend(word.text)
             return thing.value_for(parameter.name)
         options[:] = options or [one.name for one in things]
     return None

@@ -7,12 +7,13 @@ from toolcrib.agent.offline.known_tools import LOOKING, Deed, KnownTool
 from toolcrib.agent.offline.meaning import deed_of, is_like
 from toolcrib.agent.offline.parameters import singular
 from toolcrib.agent.offline.undoing import undoing_in
-from toolcrib.agent.offline.vocabulary import SMALL
+from toolcrib.agent.offline.vocabulary import ASKING, SMALL
 from toolcrib.search.text import is_run
 
 _BARE = 2  # words that are too few to act on without a verb
 # Verbs that can be said of anything; "publish" or "send" tell more.
 _ANYTHING = frozenset(("create", "add", "new", "make", "update", "edit", "set", "change", "delete", "remove", "put"))
+_VAGUE = frozenset(("put", "make", "do"))  # and these of anything at all: "put X as the heading" adds no section
 _QUESTION_MARKS = ("?", "？", "؟")
 
 
@@ -28,6 +29,9 @@ def is_doubtful(errand: Errand, tool: KnownTool, *, sure: bool) -> bool:
     """Whether it is better to ask than to call this tool."""
     if not sure and not _is_plain(errand, tool):
         return True
+    verb = errand.said.verb.folded if errand.said.verb else ""
+    if tool.looks and verb in _VAGUE and not _only_asks(errand):
+        return True
     return _is_bare(errand, tool) or _is_groundless(errand, tool)
 
 
@@ -37,10 +41,10 @@ def doable(tools: Sequence[KnownTool], errand: Errand, *, sure: bool = True) -> 
     best = handed[0]
     verb = errand.said.verb.folded if errand.said.verb else ""
     asked = deed_of(verb) if verb else None
-    if not best.looks and _only_asks(errand):
-        best = next((tool for tool in handed if tool.looks), best)
-    if best.looks and asked is not None and asked not in LOOKING:  # who says "rename" does not want to look
-        best = _that_does(asked, tools, best)
+    if _only_asks(errand):
+        best = best if best.looks else next((tool for tool in (*handed, *tools) if tool.looks), best)
+    elif best.looks and asked is not None and asked not in LOOKING and verb not in _VAGUE:
+        best = _that_does(asked, tools, best)  # who says "rename" does not want to look
     if not sure and best.deed is not Deed.CREATE and is_like(verb, "create"):  # nor who says "create" to publish
         best = _that_does(Deed.CREATE, tools, best)
     if verb and verb not in _ANYTHING and verb not in best.words and verb not in best.told_nouns:
@@ -64,6 +68,8 @@ def _that_does(asked: Deed, tools: Sequence[KnownTool], best: KnownTool) -> Know
 def _only_asks(errand: Errand) -> bool:
     """Whether the user wants to know something: a question without a verb that would change anything."""
     asked = errand.text.rstrip().endswith(_QUESTION_MARKS)
+    if asked and errand.said.words and errand.said.words[0].folded in ASKING:  # "What's new?" makes nothing new
+        return True
     deeds = {deed_of(word.folded) for word in errand.said.words if not word.is_small}
     return asked and not deeds - {None, *LOOKING}
 

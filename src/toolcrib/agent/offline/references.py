@@ -31,7 +31,11 @@ def distinguishing(parameter: Parameter, given: Words) -> list[Word]:
     """The words that could be the name of what is meant."""
     about = {*given.tool.nouns, *parameter.nouns, given.tool.verb, *parameter.words}
     said = given.head if given.tail else given.said
-    return [word for word in said.telling if not is_about(word, [noun for noun in about if noun])]
+    return [
+        word
+        for word in said.telling
+        if word.text not in given.spent and not is_about(word, [noun for noun in about if noun])
+    ]
 
 
 def examples_of(parameter: Parameter) -> list[str]:
@@ -127,18 +131,20 @@ def _composed(parameter: Parameter, given: Words) -> str | None:
     if not found:
         return None
     kinds, examples = (found[1], found[2]), (found[3], found[4])
-    said = [_part_said(kind, example, given) for kind, example in zip(kinds, examples, strict=True)]
+    # The last part may go by what the parameter itself names: "the testimonials section" for page/template.
+    meanings = ([kinds[0]], [kinds[1], *parameter.nouns])
+    said = [_part_said(meant, example, given) for meant, example in zip(meanings, examples, strict=True)]
     if not any(said):
         return None
     return "/".join(part or example for part, example in zip(said, examples, strict=True))
 
 
-def _part_said(kind: str, example: str, given: Words) -> str:
+def _part_said(kinds: Sequence[str], example: str, given: Words) -> str:
     spoken = given.said.words
     if any(word.folded == example for word in spoken):
         return example
     for before, word in pairwise(spoken):
-        if is_about(word, [kind]) and not before.is_small and before != given.said.verb:
+        if is_about(word, kinds) and not before.is_small and before != given.said.verb:
             return "-".join(words(before.text))
     return ""
 

@@ -35,6 +35,7 @@ ENCLITIC = re.compile(r"(?:\w{3,}(?:ar|er|ir|a|e|i)(?:lo|la|los|las|li|le)|\w+-(
 PREPOSITIONS = _words("prepositions")
 NOT = _words("not")
 NEW = _words("new")
+ASKING = _words("asking")
 YES = _words("yes")
 NO = _words("no")
 YES_PHRASES = tuple(_HELD["phrases"]["yes"])

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -32,6 +33,7 @@ from toolcrib.stores.store import Store, open_store
 RESULTS = Path(__file__).parent / "results"
 LOADS = ((1, 1), (8, 1), (32, 1), (32, 4))  # writers, and the processes they are spread over
 STEPS_PER_CONVERSATION = 4
+CONNECTIONS = 16  # of the measurement of news
 
 ANSWER = "The page is published, and the menu links to it. " * 8
 MESSAGES = (
@@ -132,6 +134,38 @@ def measure(name: str, place: str, writers: int, processes: int, seconds: float)
     )
 
 
+def commits_per_second(place: str, statement: bytes, seconds: float) -> float:
+    """How often a statement is kept by 16 connections at once."""
+    import psycopg
+
+    deadline = time.perf_counter() + seconds
+
+    def keep() -> int:
+        count = 0
+        with psycopg.connect(place, autocommit=True) as connection:
+            while time.perf_counter() < deadline:
+                connection.execute(statement)
+                count += 1
+        return count
+
+    with ThreadPoolExecutor(CONNECTIONS) as threads:
+        return sum(one.result() for one in [threads.submit(keep) for _ in range(CONNECTIONS)]) / seconds
+
+
+def cost_of_news(place: str, seconds: float) -> dict[str, float]:
+    """What it costs to notify in the transaction that writes; the reason why stores do it beside."""
+    import psycopg
+
+    with psycopg.connect(place, autocommit=True) as connection:
+        connection.execute("CREATE TABLE bench (text text)")
+    plain = b"INSERT INTO bench VALUES ('a step')"
+    notifying = b"WITH kept AS (INSERT INTO bench VALUES ('a step')) SELECT pg_notify('bench', 'a session')"
+    return {
+        "without": round(commits_per_second(place, plain, seconds)),
+        "within": round(commits_per_second(place, notifying, seconds)),
+    }
+
+
 def _told_to_begin(children: list["subprocess.Popen[str]"]) -> list[str]:
     for child in children:
         assert child.stdin is not None
@@ -140,7 +174,7 @@ def _told_to_begin(children: list["subprocess.Popen[str]"]) -> list[str]:
     return [child.communicate()[0] for child in children]
 
 
-def report(runs: list[Measured], seconds: float, load: float) -> str:
+def report(runs: list[Measured], news: dict[str, float], seconds: float, load: float) -> str:
     """The page."""
     rows = "\n".join(
         f"| {one.store} | {one.writers} | {one.processes} | {one.steps_per_second:,.0f} | {one.step_p50_ms:.1f} |"
@@ -158,6 +192,9 @@ that would fill the time between two steps is left out.
 | store | writers | processes | steps/s | p50 ms | p99 ms | conversations/s |
 |---|--:|--:|--:|--:|--:|--:|
 {rows}
+
+Commits a second of {CONNECTIONS} connections that write one small row each: {news["without"]:,.0f}. With a `NOTIFY` in
+the same transaction: {news["within"]:,.0f}. So stores send news beside a write, not in it.
 """
 
 
@@ -177,8 +214,16 @@ def main() -> None:
                 place = server.new_database() if name == "PostgreSQL" else f"{folder}/{writers}-{processes}.db"
                 runs.append(measure(name, place, writers, processes, given.seconds))
                 print(runs[-1], file=sys.stderr)
-    RESULTS.joinpath("scale_sessions.md").write_text(report(runs, given.seconds, load), encoding="utf-8")
-    figures = {"seconds": given.seconds, "cores": os.cpu_count(), "runs": [asdict(one) for one in runs]}
+        news = cost_of_news(server.new_database(), given.seconds)
+        print(news, file=sys.stderr)
+    RESULTS.joinpath("scale_sessions.md").write_text(report(runs, news, given.seconds, load), encoding="utf-8")
+    figures = {
+        "seconds": given.seconds,
+        "cores": os.cpu_count(),
+        "load": round(load, 1),
+        "runs": [asdict(one) for one in runs],
+        "commits_per_second": news,
+    }
     RESULTS.joinpath("scale_sessions.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 

@@ -66,16 +66,16 @@ async def insert_step(
             WHERE tenant = %(tenant)s AND session = %(session)s AND token = %(token)s RETURNING tenant, session
         ), messages AS (
             INSERT INTO toolcrib_messages (tenant, session, position, message)
-            SELECT tenant, session, number + (
-                SELECT coalesce(max(position), -1) FROM toolcrib_messages AS held
-                WHERE held.tenant = ours.tenant AND held.session = ours.session), message
-            FROM ours, unnest(%(messages)s::text[]) WITH ORDINALITY AS new (message, number)
+            SELECT tenant, session, last + number, message
+            FROM ours, unnest(%(messages)s::text[]) WITH ORDINALITY AS new (message, number), LATERAL (
+                SELECT coalesce(max(position), -1) AS last FROM toolcrib_messages AS held
+                WHERE held.tenant = ours.tenant AND held.session = ours.session) AS held
         ), events AS (
             INSERT INTO toolcrib_events (tenant, session, position, at, event)
-            SELECT tenant, session, number + (
-                SELECT coalesce(max(position), -1) FROM toolcrib_events AS held
-                WHERE held.tenant = ours.tenant AND held.session = ours.session), %(at)s, event
-            FROM ours, unnest(%(events)s::text[]) WITH ORDINALITY AS new (event, number)
+            SELECT tenant, session, last + number, %(at)s, event
+            FROM ours, unnest(%(events)s::text[]) WITH ORDINALITY AS new (event, number), LATERAL (
+                SELECT coalesce(max(position), -1) AS last FROM toolcrib_events AS held
+                WHERE held.tenant = ours.tenant AND held.session = ours.session) AS held
         ), changed AS (
             UPDATE toolcrib_sessions AS held SET updated_at = greatest(updated_at, %(at)s::bigint),
                 title = coalesce(%(title)s, title), memory = coalesce(%(memory)s, memory),

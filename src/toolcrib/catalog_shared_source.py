@@ -29,11 +29,17 @@ class SharedSource:
     """Keeps a catalogue as the shared one is. `runners` have the code of tools, by their source."""
 
     def __init__(
-        self, shared: SharedCatalog, catalog: ToolHolder, *, runners: Mapping[str, Runner] | None = None
+        self,
+        shared: SharedCatalog,
+        catalog: ToolHolder,
+        *,
+        runners: Mapping[str, Runner] | None = None,
+        closes_database: bool = False,
     ) -> None:
         self._shared = shared
         self._catalog = catalog
         self._runners = dict(runners or {})
+        self._closes_database = closes_database
         self._revision = 0
         self._held: dict[str, Tool] = {}
         self._news = asyncio.Event()
@@ -105,6 +111,8 @@ class SharedSource:
         await self._listener.close()
         for runner in dict.fromkeys(self._runners.values()):
             await runner.close()
+        if self._closes_database:
+            await self._shared.database.close()
         self._take_away(list(self._held))
         self._revision = 0
         self._settled.clear()

@@ -135,3 +135,18 @@ def test_a_server_follows_the_catalogue(
     assert main(["serve", "app.yaml", "--catalogue", url]) == 1
     assert main(["serve", "--mcp", servers]) == 1
     assert "hint: Give --catalogue, too; or an app." in capsys.readouterr().err
+
+
+def test_a_gateway_serves_the_catalogue_without_asking_its_servers(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    servers = config(tmp_path / ".mcp.json", shop={})
+    main(["catalogue", "publish", servers])
+    capsys.readouterr()
+    down = config(tmp_path / "down.json", shop={"start": "die"})  # nobody notices, before a tool is called
+    assert main(["gateway", down, "--catalogue", url, "--dry-run", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [(source["source"], source["state"]) for source in told["sources"]] == [("shared", "ready")]
+    assert told["tokens_of_all_tools"] > 50
+    assert main(["gateway", servers, "--catalogue", url, "--lock", str(tmp_path / "tools.lock")]) == 1
+    assert "A shared catalogue has approvals of its own." in capsys.readouterr().err

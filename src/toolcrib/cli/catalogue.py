@@ -21,7 +21,7 @@ from toolcrib.errors import StoreError
 from toolcrib.postgres.address import is_postgres
 from toolcrib.postgres.database import PostgresDatabase
 from toolcrib.settings import Settings
-from toolcrib.sources.source import SourceState
+from toolcrib.sources.source import SourceState, ToolHolder
 from toolcrib.tools.tool import Tool
 
 _UNREACHABLE = 4
@@ -121,15 +121,26 @@ def postgres_place(given: str | None) -> str:
     return place
 
 
-def runners_here(local: Catalog, mcp: Iterable[Path]) -> dict[str, Runner]:
+def shared_source(place: str, holder: ToolHolder, mcp: Iterable[Path], seconds: float) -> SharedSource:
+    """The shared catalogue as a source, which lets go of its database when it stops."""
+    shared = SharedCatalog(PostgresDatabase(postgres_place(place)))
+    runners = runners_here(Catalog(), mcp, seconds)
+    return SharedSource(shared, holder, runners=runners, closes_database=True)
+
+
+def runners_here(local: Catalog, mcp: Iterable[Path], seconds: float = SECONDS) -> dict[str, Runner]:
     """Who runs the tools of each source in this process: its own code, or a server that it starts itself."""
     runners: dict[str, Runner] = {tool.source: FromCatalog(local) for tool in local}
     if paths := tuple(mcp):
         from toolcrib.sources.mcp import McpSource  # late: loads the MCP libraries
         from toolcrib.sources.mcp_config import read_mcp_servers
+        from toolcrib.sources.mcp_limits import McpLimits
 
+        limits = McpLimits(connect_seconds=seconds, list_seconds=seconds)
         for server in read_mcp_servers(paths):
-            runners[f"mcp:{server.name}"] = FromSource(lambda catalog, server=server: McpSource(server, catalog))
+            runners[f"mcp:{server.name}"] = FromSource(
+                lambda catalog, server=server: McpSource(server, catalog, limits=limits)
+            )
     return runners
 
 

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Literal
 from cyclopts import App, Parameter
 
 from toolcrib.catalog import Catalog
+from toolcrib.cli.catalogue import shared_source
 from toolcrib.cli.gateway_dry_run import looked_through
 from toolcrib.cli.gateway_setup import LockPlace, approve, install
 from toolcrib.cli.options import Json
 from toolcrib.cli.output import note, say
 from toolcrib.cli.serve import Names, tenants
 from toolcrib.cli.sources import DEFAULT, SECONDS, made_sources
-from toolcrib.errors import MissingExtraError
+from toolcrib.errors import GatewayError, MissingExtraError
 from toolcrib.settings import Settings
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def gateway(
     activate: bool = False,
     policy: Path | None = None,
     lock: LockPlace = None,
+    catalogue: str | None = None,
     token: Names = (),
     allow_host: Names = (),
     allow_origin: Names = (),
@@ -66,6 +68,8 @@ def gateway(
         lock: A file of approved definitions. It is made at the first start, from what the servers list then; a tool
             that is new or changed later is held back until `toolcrib gateway approve`. Gateways on several machines
             share `postgresql://user@host/database#name`.
+        catalogue: Serve the tools of the catalogue in this database, which `toolcrib catalogue publish` fills, instead
+            of asking every server; the servers of `config` are started when a tool of theirs is first called.
         token: Who has it may use the gateway over HTTP; `role:token` gives the caller a role in the policy. May be
             given several times. In TOOLCRIB_TOKEN it is safer. Without any, one is made and shown.
         allow_host: A name by which the gateway may be called, besides `host`.
@@ -74,8 +78,12 @@ def gateway(
         dry_run: Start every server once, tell what would be served and what is held back, and end.
     """
     settings = Settings.from_environment()
+    if lock is not None and catalogue is not None:
+        hint = "Review changes with `toolcrib catalogue publish --review`, and leave out --lock."
+        raise GatewayError("A shared catalogue has approvals of its own.", hint=hint)
     made = _made(
-        config or (Path(DEFAULT),),
+        config or ((Path(DEFAULT),) if catalogue is None else ()),
+        catalogue,
         surface,
         policy,
         lock,
@@ -86,7 +94,7 @@ def gateway(
     )
     if dry_run:
         return asyncio.run(looked_through(made, json=json))
-    if lock is None:
+    if lock is None and catalogue is None:
         note("No --lock: tools are served as their servers describe them, also when that changes.")
     if http is None:
         _quiet()
@@ -105,6 +113,7 @@ def gateway(
 
 def _made(
     paths: Sequence[Path],
+    catalogue: str | None,
     surface: "SurfaceName",
     policy: Path | None,
     lock: str | None,
@@ -126,11 +135,14 @@ def _made(
     except ModuleNotFoundError as error:  # pragma: no cover  # installed wherever the tests run
         raise MissingExtraError("The gateway", "gateway") from error
     gate = Gate(Catalog())
-    sources = SourceGroup(
-        source
-        for source in made_sources(paths, gate, seconds)
-        if not (isinstance(source, McpSource) and is_a_gateway(source.server))
-    )
+    if catalogue is not None:
+        sources = SourceGroup([shared_source(catalogue, gate, paths, seconds)])
+    else:
+        sources = SourceGroup(
+            source
+            for source in made_sources(paths, gate, seconds)
+            if not (isinstance(source, McpSource) and is_a_gateway(source.server))
+        )
     rules = read_policy(policy) if policy else None
     if lock is not None:
         gate.lock = open_lock(lock, [source.name for source in sources.sources], keep=remember)

@@ -41,6 +41,7 @@ CLIENTS = (1, 16, 64)
 SIZES = (1_000, 5_000)
 MANY_CALLS = 10_000
 START_SECONDS = 120
+TURN = 25  # searches of one arm before the next: each in turn would find its caches full of the others' work
 MOST_SEARCHES = {"fastmcp": 10}  # each takes seconds
 PROCESSES: dict[str, int] = {}  # by address
 ARMS = ("direct", "toolcrib", "fastmcp")
@@ -183,7 +184,7 @@ async def load(url: str, arm: str, clients: int, calls: int) -> dict[str, Any]:
 
 
 async def searches(urls: dict[str, str], size: int, number: int) -> list[dict[str, Any]]:
-    """The same searches over the wire, one after the other; the arms take turns with each."""
+    """The same searches over the wire, one after the other; the arms take turns, some searches each."""
     times: dict[str, list[float]] = {arm: [] for arm in urls}
     taken = dict.fromkeys(urls, 0.0)
     async with AsyncExitStack() as stack:
@@ -192,9 +193,10 @@ async def searches(urls: dict[str, str], size: int, number: int) -> list[dict[st
             await own.call_tool_mcp("search_tools", {"query": "warm up"})
         for arm, url in urls.items():
             taken[arm] -= processor_seconds(url)
-        for query in requests(number):
+        queries = requests(number)
+        for start in range(0, number, TURN):
             for arm, own in clients.items():
-                if len(times[arm]) < MOST_SEARCHES.get(arm, number):
+                for query in queries[start : start + TURN][: MOST_SEARCHES.get(arm, number) - len(times[arm])]:
                     began = perf_counter()
                     await own.call_tool_mcp("search_tools", {"query": query})
                     times[arm].append((perf_counter() - began) * 1_000)
@@ -288,7 +290,12 @@ def measured(calls: int, many: int, number: int, say: Callable[[object], None]) 
 
 
 def write(out: Path, figures: dict[str, Any]) -> None:
-    setup = {"python": platform.python_version(), "machine": platform.machine(), "cores": os.cpu_count()}
+    setup = {
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[2], 1),  # of the last quarter of an hour: ours, and what others did meanwhile
+    }
     out.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"setup": setup, **figures}, indent=1, ensure_ascii=False)
     out.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
@@ -326,7 +333,8 @@ def write(out: Path, figures: dict[str, Any]) -> None:
     page = [
         "# Gateway",
         "Written by `python benchmarks/gateway.py`. Streamable HTTP on one machine, each part in a process of its own; "
-        f"clients share the {setup['cores']} cores with the servers. Python {setup['python']}, {setup['machine']}.",
+        f"clients share the {setup['cores']} cores with the servers, and with others' work (load {setup['load']}). "
+        f"Python {setup['python']}, {setup['machine']}.",
         "## Calls",
         report.markdown(calls),
         f"{many['errors']} errors in {many['calls']:,} calls by {many['clients']} clients through our gateway "

@@ -45,6 +45,7 @@ DIMENSIONS = 256
 LOADERS = 2
 CLIENTS = 8
 CHANGES = 100
+NAMES = {"lexemes": "full_text", "whole": "vector_graph"}
 QUALITY_QUERIES = 1_000  # of each set
 SETTINGS = {
     "shared_buffers": "2GB",
@@ -170,7 +171,7 @@ def build(url: str, tools: int) -> dict[str, float]:
         for name, statement in slow_indexes(DIMENSIONS).items():
             started = perf_counter()
             connection.execute(statement)
-            took[f"{name.rpartition('_')[2]}_seconds"] = perf_counter() - started
+            took[f"{NAMES[name.rpartition('_')[2]]}_seconds"] = perf_counter() - started
             say(took)
         connection.execute("VACUUM ANALYZE")
     return took
@@ -293,7 +294,7 @@ def keep(part: str, key: str, figures: dict[str, Any]) -> None:
     """Write one measurement beside the others."""
     say({key: figures})
     held = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    held.setdefault(part, {})[key] = figures
+    held.setdefault(part, {})[key] = figures | {"load_average": os.getloadavg()[1]}
     RESULTS.write_text(json.dumps(held, indent=1) + "\n")
 
 
@@ -301,8 +302,9 @@ def write_page() -> None:
     held = json.loads(RESULTS.read_text())
     page = [
         "# Scale",
-        "Written by `python benchmarks/scale.py`; what it does stands at its top. One machine with two cores, shared "
-        "with other work, held PostgreSQL, its loaders and its clients.",
+        "Written by `python benchmarks/scale.py`; what it does stands at its top. One machine with two cores held "
+        "PostgreSQL, its loaders, its clients and other work. *Load average* is how many processes wanted those two "
+        "cores: times by the clock are several times what a free machine takes; *cpu ms* are not.",
     ]
     if quality := held.get("quality"):
         rows = [

@@ -208,3 +208,11 @@ def test_a_database_that_is_not_there_is_told() -> None:
     index = PostgresIndex("postgresql://nobody@127.0.0.1:9/none")
     with pytest.raises(StoreError, match="cannot be reached"):
         index.search("send an e-mail")
+
+
+def test_a_database_that_may_only_be_read_can_be_searched(opened: Opened, postgres_url: str) -> None:
+    opened(office())
+    with PostgresIndex(f"{postgres_url}&options=-c%20default_transaction_read_only%3Don") as standby:
+        assert standby.search("send an e-mail").names[0] == "send_mail"
+        with pytest.raises(StoreError, match="it is a standby"):
+            standby.put([make("brew_coffee")])

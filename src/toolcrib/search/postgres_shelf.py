@@ -145,12 +145,16 @@ class PostgresShelf:
         async with PostgresDatabase(self._url) as database, database.own_connection() as connection:
             await bring_up(connection, SHARED)
             await bring_up(connection, component(embedder.dimensions))
-            await connection.execute(
-                "INSERT INTO toolcrib_index (tenant, embedder, dimensions) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
-                (self._tenant_name, embedder.id, embedder.dimensions),
-            )
             query = "SELECT id, embedder FROM toolcrib_index WHERE tenant = %s"
-            number, made_by = await (await connection.execute(query, (self._tenant_name,))).fetchone() or (0, "")
+            found = await (await connection.execute(query, (self._tenant_name,))).fetchone()
+            if found is None:  # only then: a standby that is only read has to be of use, too
+                await connection.execute(
+                    "INSERT INTO toolcrib_index (tenant, embedder, dimensions) VALUES (%s, %s, %s)"
+                    " ON CONFLICT DO NOTHING",
+                    (self._tenant_name, embedder.id, embedder.dimensions),
+                )
+                found = await (await connection.execute(query, (self._tenant_name,))).fetchone()
+            number, made_by = found or (0, "")
         if made_by != embedder.id:
             raise StoreError(
                 f"The index of {self._tenant_name!r} was made with {made_by}, not with {embedder.id}.",

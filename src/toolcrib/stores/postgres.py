@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from copy import copy
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
@@ -155,11 +155,12 @@ class PostgresStore:
     ) -> AsyncGenerator[LoggedEvent | None]:
         """The session's log behind a position, and what is added, as long as somebody has it open."""
         async with self._news.hear(self._tenant, checked_id(session_id)) as news:
-            following = follow(
+            told = follow(
                 self, session_id, after=after, ping_seconds=ping_seconds, look_seconds=LOOK_AGAIN_SECONDS, news=news
             )
-            async for event in following:
-                yield event
+            async with aclosing(told) as following:
+                async for event in following:
+                    yield event
 
     async def restore(self, record: SessionRecord, *, overwrite: bool = False) -> None:
         """Keep a session that was read from another store; refused when there is one with its id."""

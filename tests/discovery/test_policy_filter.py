@@ -1,12 +1,16 @@
 """A filter made of a policy shows what the policy shows."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from toolcrib.catalog import Catalog
 from toolcrib.discovery.policy_filter import policy_filter
+from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.policy import Decision, Policy, Rule
+from toolcrib.search.index import ToolIndex
+from toolcrib.search.postgres_index import PostgresIndex
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Risk, Tool
 
@@ -45,3 +49,15 @@ POLICIES = st.builds(
 @given(policy=POLICIES, tool=TOOLS, role=st.sampled_from([None, "Editor", "guest"]))
 def test_a_filter_shows_what_the_policy_shows(policy: Policy, tool: Tool, role: str | None) -> None:
     assert policy_filter(policy, role)(tool) == policy.sees(tool, role)
+
+
+def test_a_toolbox_finds_by_an_index_in_a_database_what_its_role_may_know(postgres_url: str) -> None:
+    tools = [Tool(name=name, description="Send it.", call=call) for name in ("send_mail", "send_fax")]
+    policy = Policy(rules=(Rule("hide", name="*_fax", role="guest"),))
+    with PostgresIndex(postgres_url) as index:
+        index.put(tools)
+        found = {
+            role: Toolbox(Catalog(tools), cast("ToolIndex", index), policy=policy, role=role).search("send_fax").names
+            for role in ("guest", "editor")
+        }
+    assert (found["guest"], found["editor"][:1]) == (("send_mail",), ("send_fax",))

@@ -1,11 +1,15 @@
 """What one role sees of one catalogue. Each tool is judged once, not once per search and session."""
 
 from threading import Lock
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from toolcrib.catalog import Catalog
 from toolcrib.policy import Decision, Policy, Verdict
 from toolcrib.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from toolcrib.search.postgres_filter import Filter
 
 
 class Sight:
@@ -37,6 +41,12 @@ class Sight:
         verdict = self._policy.decide(tool, self._role)
         self._verdicts[tool.name] = (tool, verdict, verdict.decision is not Decision.HIDE)
         return verdict
+
+    def as_filter(self) -> "Filter":
+        """The same for an index that does not hold the tools, but asks a database for them."""
+        from toolcrib.discovery.policy_filter import policy_filter  # late: no other index needs it
+
+        return policy_filter(self._policy, self._role)
 
     def tools(self, catalog: Catalog) -> tuple[Tool, ...]:
         """The tools this role sees, in the catalogue's order; walked only when the catalogue changed."""

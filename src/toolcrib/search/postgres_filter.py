@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
+from typing import Protocol, runtime_checkable
 
 from toolcrib.tools.tool import Tool
 
@@ -56,6 +57,13 @@ class Filter:
     def __call__(self, tool: Tool) -> bool:
         """Whether the tool may be found."""
         return next((rule.shows for rule in self.rules if rule.fits(tool)), True)
+
+
+@runtime_checkable
+class SaysAsFilter(Protocol):
+    """A `where` that can also be said as a filter, such as what a role sees through a policy."""
+
+    def as_filter(self) -> Filter: ...
 
 
 def condition(filters: Iterable[Filter]) -> tuple[str, list[object]]:

@@ -25,7 +25,7 @@ from toolcrib.search.inquiry import Inquiry, Words
 from toolcrib.search.parts import parts
 from toolcrib.search.postgres_answer import answer, named_in
 from toolcrib.search.postgres_dense import PostgresDense
-from toolcrib.search.postgres_filter import Filter
+from toolcrib.search.postgres_filter import Filter, SaysAsFilter
 from toolcrib.search.postgres_lexical import PostgresLexical
 from toolcrib.search.postgres_request import Request
 from toolcrib.search.postgres_shelf import CONNECTIONS, PostgresShelf
@@ -98,7 +98,7 @@ class PostgresIndex:
     def search(self, query: str, *, limit: int = 5, where: Where | None = None) -> SearchResult:
         """The tools that serve a request, best first, at most `limit`; none when nothing fits.
 
-        `where` has to be a `Filter`: tools that it hides are left out by the database.
+        `where` has to be a `Filter`, or to say itself as one: tools that it hides are left out by the database.
         """
         began = perf_counter()
         limit = max(0, min(limit, MAX_LIMIT))
@@ -190,6 +190,8 @@ def _filters(where: Where | None) -> tuple[Filter, ...]:
         return ()
     if isinstance(where, Filter):
         return (where,)
+    if isinstance(where, SaysAsFilter):
+        return (where.as_filter(),)
     raise PolicyError(
         f"{where!r} cannot be asked inside a database.",
         hint="Give a `Filter`; `policy_filter(policy, role)` makes one of a policy.",

@@ -235,6 +235,7 @@ def main() -> None:
         "--many", type=int, default=MANY_CALLS, help="calls through our gateway in which errors are counted"
     )
     parser.add_argument("--searches", type=int, default=200)
+    parser.add_argument("--only-searches", action="store_true", help="leave the other figures of the page as they are")
     parser.add_argument("--out", type=Path, default=RESULTS / "gateway", help="path of the page, without suffix")
     parser.add_argument("--serve", help="be one of the parts")
     parser.add_argument("--port", type=int)
@@ -243,20 +244,21 @@ def main() -> None:
     chosen = parser.parse_args()
     if chosen.serve:
         serve(chosen.serve, chosen.port, chosen.size, chosen.url)
+        return
+
+    def say(text: object) -> None:
+        print(text, flush=True)
+
+    if chosen.only_searches:
+        before = json.loads(chosen.out.with_suffix(".json").read_text("utf-8"))
+        write(chosen.out, before | measured_searches(chosen.searches, say))
     else:
-        write(
-            chosen.out, measured(chosen.calls, chosen.many, chosen.searches, say=lambda text: print(text, flush=True))
-        )
+        write(chosen.out, measured(chosen.calls, chosen.many, chosen.searches, say))
 
 
 def measured(calls: int, many: int, number: int, say: Callable[[object], None]) -> dict[str, Any]:
     """All figures. Arms take turns, so that whatever else the machine does hits each alike."""
-    figures: dict[str, Any] = {"calls": [], "search": [], "tokens": []}
-
-    def noted(kind: str, row: dict[str, Any]) -> None:
-        say(row)
-        figures[kind].append(row)
-
+    figures: dict[str, Any] = {"calls": []}
     with (
         running("upstream", 200) as direct,
         running("toolcrib", url=direct) as ours,
@@ -266,14 +268,18 @@ def measured(calls: int, many: int, number: int, say: Callable[[object], None]) 
         for clients in CLIENTS:
             for arm in ARMS:
                 # It takes half a second for a call: fewer have to do.
-                noted(
-                    "calls",
-                    asyncio.run(
-                        load(urls[arm], arm, clients, min(calls, max(32, clients)) if arm == "fastmcp" else calls)
-                    ),
-                )
+                some = min(calls, max(32, clients)) if arm == "fastmcp" else calls
+                figures["calls"].append(asyncio.run(load(urls[arm], arm, clients, some)))
+                say(figures["calls"][-1])
         figures["many"] = asyncio.run(load(ours, "toolcrib", 16, many))
         say(figures["many"])
+    figures["calls_load"] = round(os.getloadavg()[1], 1)
+    return {**figures, **measured_searches(number, say), "poison": poison.table()}
+
+
+def measured_searches(number: int, say: Callable[[object], None]) -> dict[str, Any]:
+    """The figures of searches, and of what stands in every request."""
+    figures: dict[str, Any] = {"search": [], "tokens": []}
     for size in SIZES:
         with (
             running("upstream", size) as direct,
@@ -282,22 +288,16 @@ def measured(calls: int, many: int, number: int, say: Callable[[object], None]) 
             running("fastmcp-local", size) as local,
         ):
             urls = {"toolcrib": ours, "fastmcp": theirs, "fastmcp-local": local}
-            for row in asyncio.run(searches(urls, size, number)):
-                noted("search", row)
-            noted("tokens", asyncio.run(tokens(direct, ours, size)))
-    figures["poison"] = poison.table()
-    return figures
+            figures["search"] += asyncio.run(searches(urls, size, number))
+            figures["tokens"].append(asyncio.run(tokens(direct, ours, size)))
+        say(figures["search"][-len(urls) :])
+    return {**figures, "search_load": round(os.getloadavg()[1], 1)}
 
 
 def write(out: Path, figures: dict[str, Any]) -> None:
-    setup = {
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "cores": os.cpu_count(),
-        "load": round(os.getloadavg()[2], 1),  # of the last quarter of an hour: ours, and what others did meanwhile
-    }
+    setup = {"python": platform.python_version(), "machine": platform.machine(), "cores": os.cpu_count()}
     out.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({"setup": setup, **figures}, indent=1, ensure_ascii=False)
+    text = json.dumps({**figures, "setup": setup}, indent=1, ensure_ascii=False)
     out.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
     plain = {row["clients"]: row["p50_ms"] for row in figures["calls"] if row["arm"] == "direct"}
     calls: list[list[object]] = [["calls", "clients", "p50 ms", "p99 ms", "added p50 ms", "calls a second", "errors"]]
@@ -333,15 +333,16 @@ def write(out: Path, figures: dict[str, Any]) -> None:
     page = [
         "# Gateway",
         "Written by `python benchmarks/gateway.py`. Streamable HTTP on one machine, each part in a process of its own; "
-        f"clients share the {setup['cores']} cores with the servers, and with others' work (load {setup['load']}). "
-        f"Python {setup['python']}, {setup['machine']}.",
+        f"clients share the {setup['cores']} cores with the servers. Python {setup['python']}, {setup['machine']}. "
+        "A load is that of the machine in the last five minutes, our own work and that of others.",
         "## Calls",
         report.markdown(calls),
         f"{many['errors']} errors in {many['calls']:,} calls by {many['clients']} clients through our gateway "
-        f"({many['per_second']:.0f} a second, p99 {many['p99_ms']:.0f} ms).",
+        f"({many['per_second']:.0f} a second, p99 {many['p99_ms']:.0f} ms). "
+        f"Load: {figures.get('calls_load', 'not noted')}.",
         "## Searches, over the wire",
         report.markdown(search),
-        "Processor: what the server's own process takes for one search, whatever else the machine does. "
+        f"Load: {figures['search_load']}. Processor: what the server's process takes for one search. "
         "FastMCP's proxy (`create_proxy`, as it comes) asks the server behind it for its tools at each search and "
         "at each call; the last lines have them at hand.",
         "## Tokens in every request",

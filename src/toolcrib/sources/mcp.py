@@ -27,6 +27,7 @@ except ImportError as error:  # pragma: no cover  # installed wherever the tests
 if TYPE_CHECKING:
     import httpx2
 
+_POLL_SHARE = 50  # pauses are so many times as long as it takes to get a list: thousands of tools take seconds
 logger = logging.getLogger(__name__)
 
 
@@ -52,6 +53,7 @@ class McpSource:
         self.problems: tuple[str, ...] = ()  # tools that the server has and we cannot hold, a sentence each
         self._connection = McpConnection(server, limits=limits, auth=auth, clock=clock, sleep=sleep)
         self._shelf = Shelf(catalog)
+        self._clock = clock
         self._sleep = sleep
         self._settled = asyncio.Event()
         self._keeping: asyncio.Task[None] | None = None
@@ -121,9 +123,10 @@ class McpSource:
 
     async def _follow(self) -> None:
         while True:
+            began = self._clock()
             try:
                 await self._refresh()
-                pause = self._connection.limits.poll_seconds
+                pause = max(self._connection.limits.poll_seconds, _POLL_SHARE * (self._clock() - began))
             except SourceError as error:
                 logger.info("%s: %s", self.name, error)
                 pause = max(self._connection.pause, self._connection.limits.first_pause_seconds)

@@ -1,7 +1,7 @@
 """DOOR 1: one MCP server in front of all the others, with a surface that never changes.
 
-A client sees three tools (or the five of browse), whatever is behind them; in sessions of the older protocol it may also
-see those it found. Here stands what a gateway adds to toolbox and sources: who may come in, which definitions are
-approved, how the user is asked, by us and by servers, how long an answer may be. It knows no agent and no model; results
-go through it as they are.
+A client sees three tools (or the five of browse), whatever is behind them; in sessions of the older protocol it may
+also see those it found. Here stands what a gateway adds to toolbox and sources: who may come in, which definitions are
+approved, how the user is asked, by us and by servers, how long an answer may be. It knows no agent and no model;
+results go through it as they are.
 """

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import httpx2
@@ -17,7 +17,6 @@ class Customer:
 
     http: httpx2.AsyncClient
     session: str = ""
-    used: list[str] = field(default_factory=list)  # confirmations that were accepted, one entry each time
 
     async def begin(self) -> None:
         self.session = (await self._sure("POST", "/api/sessions"))["id"]
@@ -34,8 +33,7 @@ class Customer:
             if seen["confirmations"]:
                 question = seen["confirmations"][0]["id"]
                 # A double click: two replicas are told, and only one may act on it.
-                both = await asyncio.gather(self._agreed(question), self._agreed(question))
-                self.used += [question] * sum(both)
+                await asyncio.gather(self._agreed(question), self._agreed(question))
                 seen = await self._settled()
             last = seen["messages"][-1]
             if last["role"] == "assistant" and not last["text"].startswith("May I"):
@@ -46,9 +44,9 @@ class Customer:
         async for _ in self._events("POST", "messages", {"text": text}):
             pass
 
-    async def _agreed(self, question: str) -> bool:
-        """Whether the answer was accepted: then a run began."""
-        return any([True async for _ in self._events("POST", f"confirmations/{question}", {"approved": True})])
+    async def _agreed(self, question: str) -> None:
+        async for _ in self._events("POST", f"confirmations/{question}", {"approved": True}):
+            pass
 
     async def _events(self, method: str, path: str, body: Any = None) -> AsyncIterator[Any]:
         try:

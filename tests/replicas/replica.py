@@ -12,9 +12,10 @@ import sys
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+from uuid import uuid4
 
 import psycopg
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
 from toolcrib.agent.crib import Crib
@@ -79,10 +80,16 @@ def catalog_of(url: str) -> Catalog:
 
 def decide(messages: list[ModelMessage]) -> str | tuple[str, dict[str, object]]:
     """What the model says next: it finds a tool, calls it, and looks into the ledger when it cannot know."""
-    said = [part for message in messages if isinstance(message, ModelRequest) for part in message.parts]
-    prompts = [part.content for part in said if part.part_kind == "user-prompt" and isinstance(part.content, str)]
-    task, number = next(found.groups() for text in reversed(prompts) if (found := TASK.fullmatch(text)))
-    last = next(part for part in reversed(said) if part.part_kind in ("user-prompt", "tool-return", "retry-prompt"))
+    heard = [part for message in messages for part in message.parts if isinstance(getattr(part, "content", None), str)]
+    # Long histories are cut: what the user wanted may only be there in what was said about it since.
+    task, number = next(found.groups() for part in reversed(heard) if (found := TASK.search(part.content)))
+    # The user's own words or what a tool gave; notices about tools stand among the user's words, too.
+    last = next(
+        part
+        for part in reversed(heard)
+        if part.part_kind in ("tool-return", "retry-prompt")
+        or (part.part_kind == "user-prompt" and (part.content == "go on" or TASK.fullmatch(part.content)))
+    )
     about: dict[str, object] = {"number": int(number)}
     if last.part_kind == "user-prompt":
         return "tool_search", {"query": FINDS["check" if last.content == "go on" else task]}
@@ -118,12 +125,12 @@ async def in_pieces(messages: list[ModelMessage], info: AgentInfo) -> AsyncItera
     if isinstance(now, str):
         yield now
     else:
-        yield {0: DeltaToolCall(name=now[0], json_args=json.dumps(now[1]), tool_call_id=f"call-{len(messages)}")}
+        yield {0: DeltaToolCall(name=now[0], json_args=json.dumps(now[1]), tool_call_id=uuid4().hex)}
 
 
 def at_once(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
     now = decide(messages)
-    part = TextPart(now) if isinstance(now, str) else ToolCallPart(*now, tool_call_id=f"call-{len(messages)}")
+    part = TextPart(now) if isinstance(now, str) else ToolCallPart(*now, tool_call_id=uuid4().hex)
     return ModelResponse(parts=[part])
 
 
@@ -132,7 +139,7 @@ def main(url: str, port: int) -> None:
     shared = SharedSource(SharedCatalog(PostgresDatabase(url)), catalog, runners={SOURCE: FromCatalog(catalog_of(url))})
     crib = Crib(catalog, model=FunctionModel(at_once, stream_function=in_pieces, model_name="rules"))
     served = Served(crib=crib, store=open_store(url), name="Shop", opens=(shared,))
-    options = Options(port=port, requests_per_second=100_000, burst=100_000)
+    options = Options(port=port, requests_per_second=100_000, burst=100_000, warm_up=False)
     taken = taken_socket(options)
     sys.stdout.write("listening\n")
     sys.stdout.flush()

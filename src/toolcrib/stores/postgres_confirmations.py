@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolcrib.stores.json_text import from_text, to_text
+from toolcrib.stores.confirmation_row import read_confirmation
+from toolcrib.stores.json_text import to_text
 from toolcrib.stores.leases import Lease
 from toolcrib.stores.moments import microseconds, moment
 from toolcrib.stores.postgres_leases import EXPIRES_AT, named
@@ -53,7 +54,7 @@ async def select_confirmations(
         f"SELECT {_COLUMNS} FROM toolcrib_confirmations WHERE tenant = %s AND session = %s ORDER BY created_at, id",
         (tenant, session),
     )
-    return tuple([_confirmation(row) for row in await rows.fetchall()])
+    return tuple([read_confirmation(row) for row in await rows.fetchall()])
 
 
 async def settle_confirmation(
@@ -83,7 +84,7 @@ async def settle_confirmation(
     row = await found.fetchone()
     if row is None:
         return Refusal.UNKNOWN
-    there = _confirmation(row)
+    there = read_confirmation(row)
     by_us_before = again and (there.settled_at, there.settled_as) == (moment(at), settled_as)
     if settled.rowcount or by_us_before:
         return there
@@ -102,18 +103,4 @@ def _row(one: Confirmation) -> tuple[Any, ...]:
         microseconds(one.expires_at),
         None if one.settled_at is None else microseconds(one.settled_at),
         None if one.settled_as is None else one.settled_as.value,
-    )
-
-
-def _confirmation(row: tuple[str, str, str, str, int, int, int | None, str | None]) -> Confirmation:
-    id, tool, arguments, digest, created_at, expires_at, settled_at, settled_as = row
-    return Confirmation(
-        id=id,
-        tool=tool,
-        arguments=from_text(arguments, "arguments"),
-        digest=digest,
-        created_at=moment(created_at),
-        expires_at=moment(expires_at),
-        settled_at=None if settled_at is None else moment(settled_at),
-        settled_as=None if settled_as is None else Settled(settled_as),
     )

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from toolcrib.errors import UnknownSessionError
 from toolcrib.memory.working import WorkingMemory
+from toolcrib.stores.confirmation_row import read_confirmation
 from toolcrib.stores.json_text import from_text, to_text
 from toolcrib.stores.moments import microseconds, moment
 from toolcrib.stores.record import (
@@ -166,7 +167,7 @@ def select_confirmations(connection: sqlite3.Connection, tenant: str, session: s
         f"SELECT {_CONFIRMATION} FROM confirmations WHERE tenant = ? AND session = ? ORDER BY created_at, id",
         (tenant, session),
     )
-    return tuple(_confirmation(row) for row in rows)
+    return tuple(read_confirmation(row) for row in rows)
 
 
 def settle_confirmation(
@@ -190,26 +191,12 @@ def settle_confirmation(
     ).fetchone()
     if row is None:
         return Refusal.UNKNOWN
-    there = _confirmation(row)
+    there = read_confirmation(row)
     if settled.rowcount:
         return there
     if there.settled_as is not None:
         return Refusal.USED
     return Refusal.CHANGED if there.is_pending(now) else Refusal.EXPIRED
-
-
-def _confirmation(row: tuple[str, str, str, str, int, int, int | None, str | None]) -> Confirmation:
-    id, tool, arguments, digest, created_at, expires_at, settled_at, settled_as = row
-    return Confirmation(
-        id=id,
-        tool=tool,
-        arguments=from_text(arguments, "arguments"),
-        digest=digest,
-        created_at=moment(created_at),
-        expires_at=moment(expires_at),
-        settled_at=None if settled_at is None else moment(settled_at),
-        settled_as=None if settled_as is None else Settled(settled_as),
-    )
 
 
 def _end_of(connection: sqlite3.Connection, table: str, tenant: str, session: str) -> int:

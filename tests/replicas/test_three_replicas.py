@@ -1,14 +1,16 @@
 """Three servers on one PostgreSQL, killed one after the other: nothing is lost, and nothing is done twice."""
 
 import asyncio
+import json
 import os
 import socket
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import psycopg
@@ -91,10 +93,24 @@ async def test_three_hundred_conversations_over_replicas_that_are_killed(postgre
             replica.kill()
     with psycopg.connect(url) as connection:
         done = Counter(connection.execute("SELECT done, number FROM ledger").fetchall())
+        log = connection.execute("SELECT event FROM toolcrib_events ORDER BY tenant, session, position").fetchall()
     assert kills >= min(len(replicas), CONVERSATIONS // TALKS_PER_KILL)
     assert words == [[f"Done: {task} {number}." for task in ERRANDS] for number in range(CONVERSATIONS)]
     assert done == Counter((task, number) for task in ERRANDS for number in range(CONVERSATIONS))
+    assert max(_acted_on(json.loads(event) for (event,) in log).values()) == 1
     assert found == ["stamp_order"] * 3
+
+
+def _acted_on(log: Iterable[dict[str, Any]]) -> Counter[str]:
+    """How many calls each confirmation led to, by the logs of all sessions, one behind the other."""
+    used: Counter[str] = Counter()
+    confirmation: str | None = None
+    for event in log:
+        if event["type"] == "run_started":
+            confirmation = event["confirmation"]
+        elif event["type"] == "tool_finished" and confirmation and event["name"] == "refund_order":
+            used[confirmation] += event["text"].endswith(": done")
+    return used
 
 
 async def _talk(

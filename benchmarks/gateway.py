@@ -87,9 +87,10 @@ def serve(role: str, port: int, size: int, url: str) -> None:
 def serve_toolcrib(port: int, url: str) -> None:
     from toolcrib.catalog import Catalog
     from toolcrib.gateway.gate import Gate
-    from toolcrib.gateway.http import http_server, listening_socket
+    from toolcrib.gateway.http import http_server
     from toolcrib.gateway.server import Gateway
     from toolcrib.server.options import Options
+    from toolcrib.server.taken_socket import taken_socket
     from toolcrib.sources.group import SourceGroup
     from toolcrib.sources.mcp import McpSource
     from toolcrib.sources.mcp_server import read_mcp_server
@@ -98,7 +99,7 @@ def serve_toolcrib(port: int, url: str) -> None:
     group = SourceGroup([McpSource(read_mcp_server("up", {"url": url}), gate)])
     # Nobody is held to a rate here: that is what is measured.
     options = Options(port=port, tokens={TOKEN: "bench"}, requests_per_second=1e9, burst=1_000_000)
-    http_server(Gateway(group, gate), options).run(sockets=[listening_socket(options)])
+    http_server(Gateway(group, gate), options).run(sockets=[taken_socket(options)])
 
 
 @contextmanager

@@ -219,9 +219,10 @@ def serve(folder: str) -> None:
 
     from toolcrib.agent.crib import Crib
     from toolcrib.server.app import create_app
-    from toolcrib.server.listening import address, listen, taken_socket
+    from toolcrib.server.listening import listen
     from toolcrib.server.options import Options
     from toolcrib.server.served import Served
+    from toolcrib.server.taken_socket import address, taken_socket
     from toolcrib.stores.sqlite import SqliteStore
     from toolcrib_cms import build
 

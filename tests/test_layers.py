@@ -25,7 +25,7 @@ MAY_USE: dict[str, set[str]] = {
     "stores": {"memory", "tools", "postgres"},
     "agent": {"discovery", "memory", "stores", "search", "policy", "catalog", "tools"},
     "apps": {"agent", "stores", "memory", "discovery", "search", "policy", "catalog", "sources", "tools"},
-    # `server.options` and `server.rates` are values without a web framework: both doors let in and refuse alike.
+    # These of `server` are without a web framework: both doors listen, let in and refuse alike.
     "gateway": {
         "discovery",
         "search",
@@ -37,6 +37,7 @@ MAY_USE: dict[str, set[str]] = {
         "postgres",
         "server.options",
         "server.rates",
+        "server.taken_socket",
     },
     "server": {"apps", "agent", "stores", "memory", "discovery", "search", "policy", "catalog", "tools", "postgres"},
 }

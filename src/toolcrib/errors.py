@@ -31,7 +31,7 @@ ToolcribError
 │   └── UnsetVariableError      what the file reads from the environment is not set, or a key is missing
 ├── ServerError             the server cannot start: its port is taken, or strangers could use it
 ├── ServerBusyError         the server cannot begin another run now
-├── GatewayError            the gateway cannot start: a damaged lock or policy file, a port that is taken
+├── GatewayError            the gateway cannot start: a damaged lock or policy file, no token
 ├── MissingExtraError       an optional dependency is not installed
 └── EmbedderError           an embedder cannot answer
 

@@ -11,9 +11,9 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from toolcrib import Catalog
 from toolcrib.agent.crib import Crib
 from toolcrib.cli.serve import run_server
-from toolcrib.server.listening import taken_socket
 from toolcrib.server.options import Options
 from toolcrib.server.served import Served
+from toolcrib.server.taken_socket import taken_socket
 from toolcrib.stores.sqlite import SqliteStore
 
 ATTACK = (

@@ -17,10 +17,11 @@ from mcp_types import CallToolResult, TextContent
 
 from toolcrib.catalog import Catalog
 from toolcrib.gateway.gate import Gate
-from toolcrib.gateway.http import address, http_server, listening_socket
+from toolcrib.gateway.http import PATH, http_server
 from toolcrib.gateway.lock import Lock
 from toolcrib.gateway.server import Gateway
 from toolcrib.server.options import Options
+from toolcrib.server.taken_socket import address, taken_socket
 from toolcrib.sources.group import SourceGroup
 from toolcrib.sources.mcp import McpSource
 from toolcrib.sources.mcp_limits import McpLimits
@@ -83,12 +84,12 @@ def over_http(url: str, mode: str = "auto", token: str = TOKEN, **options: Any) 
 def serving(gateway: Gateway, **options: Any) -> Generator[str]:
     """The address of a gateway that listens; it ends with the block."""
     chosen = Options(**{"port": 0, "tokens": {TOKEN: "tester"}, "grace_seconds": 1} | options)
-    taken = listening_socket(chosen)
+    taken = taken_socket(chosen)
     server = http_server(gateway, chosen)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve([taken])), daemon=True)
     thread.start()
     try:
-        yield address(chosen, taken)
+        yield address(chosen, taken, PATH)
     finally:
         server.should_exit = True
         thread.join(timeout=SOON)

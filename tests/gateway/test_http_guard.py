@@ -1,8 +1,6 @@
 """Who may come in over HTTP."""
 
-import json
 import logging
-import socket
 from typing import Any
 
 import httpx2
@@ -10,7 +8,7 @@ import pytest
 from gateway_scene import TOKEN, entry, made_gateway, serving
 
 from toolcrib.errors import GatewayError
-from toolcrib.gateway.http import address, http_app, listening_socket
+from toolcrib.gateway.http import http_app
 from toolcrib.server.options import Options
 
 MODERN = "2026-07-28"
@@ -83,17 +81,7 @@ def test_secrets_are_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
         assert secret not in said
 
 
-def test_it_does_not_start_open_or_on_a_port_that_is_taken() -> None:
+def test_it_does_not_start_open() -> None:
     with pytest.raises(GatewayError, match="needs a token"):
         http_app(made_gateway({}), Options(port=0))
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        options = Options(port=taken.getsockname()[1], tokens={TOKEN: "me"})
-        with pytest.raises(GatewayError, match="cannot listen"):
-            listening_socket(options)
-
-
-def test_its_address_is_one_that_clients_can_use() -> None:
-    options = Options(host="0.0.0.0", port=0, tokens={TOKEN: "me"})
-    with listening_socket(options) as taken:
-        assert address(options, taken) == f"http://127.0.0.1:{taken.getsockname()[1]}/mcp"
-    assert json.dumps(repr(options)).count(TOKEN) == 0
+    assert TOKEN not in repr(Options(port=0, tokens={TOKEN: "me"}))

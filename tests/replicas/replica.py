@@ -25,9 +25,10 @@ from toolcrib.catalog_shared_calls import FromCatalog
 from toolcrib.catalog_shared_source import SharedSource
 from toolcrib.postgres.database import PostgresDatabase
 from toolcrib.server.app import create_app
-from toolcrib.server.listening import listen, taken_socket
+from toolcrib.server.listening import listen
 from toolcrib.server.options import Options
 from toolcrib.server.served import Served
+from toolcrib.server.taken_socket import taken_socket
 from toolcrib.stores.store import open_store
 
 SOURCE = "shop"

@@ -13,9 +13,10 @@ from scripted_agent import Script, Shop, scripted
 
 from toolcrib.agent.crib import Crib
 from toolcrib.server.app import create_app
-from toolcrib.server.listening import address, server, taken_socket
+from toolcrib.server.listening import server
 from toolcrib.server.options import Options
 from toolcrib.server.served import Served
+from toolcrib.server.taken_socket import address, taken_socket
 from toolcrib.stores.sqlite import SqliteStore
 from toolcrib.stores.store import Store
 

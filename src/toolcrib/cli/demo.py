@@ -55,8 +55,8 @@ def demo(
         browser: Open the page.
     """
     with server_extra():
-        from toolcrib.server.listening import address, taken_socket
         from toolcrib.server.options import Options
+        from toolcrib.server.taken_socket import address, taken_socket
     options = Options(host=HOST, port=port)
     running = f"http://{HOST}:{port}/"
     if not reset and _is_demo(running):

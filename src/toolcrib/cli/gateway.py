@@ -101,11 +101,12 @@ def gateway(
         asyncio.run(_over_stdio(made))
         return 0
     options = _options(http, host, (*token, *settings.tokens), allow_host, allow_origin)
-    from toolcrib.gateway.http import address, http_server, listening_socket
+    from toolcrib.gateway.http import PATH, http_server
+    from toolcrib.server.taken_socket import address, taken_socket
 
-    taken = listening_socket(options)
+    taken = taken_socket(options, flag="--http")
     _quiet()
-    say(address(options, taken))
+    say(address(options, taken, PATH))
     with suppress(KeyboardInterrupt):
         http_server(made, options).run(sockets=[taken])
     return 0

@@ -86,7 +86,7 @@ def serve(
         served = _shared(catalogue, source, mcp, model, store, settings)
     else:
         served = _tools(source, model, store, settings)
-    from toolcrib.server.listening import taken_socket
+    from toolcrib.server.taken_socket import taken_socket
 
     run_server(served, options, taken_socket(options))
     return 0
@@ -113,8 +113,9 @@ def run_server(
 ) -> None:
     """Say where the server is, and serve until a signal comes. `talk` is said to the person at the terminal."""
     from toolcrib.server.app import create_app
-    from toolcrib.server.listening import address, listen
+    from toolcrib.server.listening import listen
     from toolcrib.server.logs import log_as_json
+    from toolcrib.server.taken_socket import address
 
     with closing(taken):
         _ = served.model  # a model that cannot be used is said before anything else

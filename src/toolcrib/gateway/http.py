@@ -7,7 +7,6 @@ SDK's: both protocols on one address, `/mcp`.
 import hashlib
 import hmac
 import logging
-import socket
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -27,7 +26,6 @@ from toolcrib.sources.web_logging import keep_keys_out_of_logs
 
 PATH = "/mcp"
 HEALTH = "/health"
-_WAITING = 512  # connections that nobody has answered yet
 logger = logging.getLogger(__name__)
 
 
@@ -90,25 +88,6 @@ def http_app(gateway: Gateway, options: Options) -> ASGIApp:
     return Guard(inner, options)
 
 
-def listening_socket(options: Options) -> socket.socket:
-    """The socket to listen on: from here on, whoever calls waits for the gateway to begin. Port 0 picks a free one."""
-    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
-    # Named as TCP, or asyncio leaves Nagle's algorithm on, and each answer waits 40 ms for an acknowledgement.
-    taken = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        taken.bind((options.host, options.port))
-        taken.listen(_WAITING)
-    except (OSError, OverflowError) as error:
-        taken.close()
-        reason = getattr(error, "strerror", None) or error
-        hint = "Choose another port with --http, or 0 for any that is free."
-        raise GatewayError(
-            f"The gateway cannot listen on {options.host}:{options.port}: {reason}.", hint=hint
-        ) from error
-    return taken
-
-
 def http_server(gateway: Gateway, options: Options) -> uvicorn.Server:
     """The server; `serve(sockets=[...])` runs it until a signal comes or `should_exit` is set."""
     keep_keys_out_of_logs()
@@ -123,12 +102,6 @@ def http_server(gateway: Gateway, options: Options) -> uvicorn.Server:
         timeout_graceful_shutdown=max(1, round(options.grace_seconds)),
     )
     return uvicorn.Server(config)
-
-
-def address(options: Options, taken: socket.socket) -> str:
-    """Where clients find it."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(options.host, options.host)
-    return f"http://{f'[{host}]' if ':' in host else host}:{taken.getsockname()[1]}{PATH}"
 
 
 def _digest(secret: str) -> bytes:

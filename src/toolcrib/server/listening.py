@@ -7,38 +7,11 @@ from contextlib import suppress
 import uvicorn
 from fastapi import FastAPI
 
-from toolcrib.errors import ServerError
 from toolcrib.server.options import Options
 from toolcrib.server.runs import Runs
 
-_WAITING = 512  # connections that nobody has answered yet
 _LAST_WORDS_SECONDS = 2  # for answers under way when all runs are over
 _LOOK_AGAIN_SECONDS = 0.1
-
-
-def taken_socket(options: Options) -> socket.socket:
-    """The socket to listen on: from here on, whoever calls waits for the server to begin. Port 0 picks a free one."""
-    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
-    # With the protocol named, asyncio switches Nagle's algorithm off; without, every answer waits 40 ms for the next.
-    taken = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        taken.bind((options.host, options.port))
-        taken.listen(_WAITING)
-    except (OSError, OverflowError) as error:
-        taken.close()
-        raise ServerError(
-            f"The server cannot listen on {options.host}:{options.port}: {getattr(error, 'strerror', None) or error}.",
-            hint="Choose another one with --port, or 0 for any that is free.",
-        ) from error
-    return taken
-
-
-def address(options: Options, taken: socket.socket) -> str:
-    """Where a browser finds it."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(options.host, options.host)
-    shown = f"[{host}]" if ":" in host and not host.startswith("[") else host
-    return f"http://{shown}:{taken.getsockname()[1]}/"
 
 
 class _Server(uvicorn.Server):

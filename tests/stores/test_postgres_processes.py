@@ -1,46 +1,16 @@
 """Real processes on one database that is restarted, while some of them are killed: nothing is lost, nothing twice."""
 
 import asyncio
-import subprocess
-import sys
-import threading
-from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import ExitStack
 
 import pytest
+from writer_process import line, process, tell
 
 from benchmarks.postgres_server import PostgresServer, missing
 from toolcrib.stores.record import SessionRecord
 from toolcrib.stores.store import open_store
 
-WRITER = Path(__file__).parent / "writer.py"
-
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
-
-
-@contextmanager
-def process(*arguments: str) -> Generator["subprocess.Popen[str]"]:
-    command = [sys.executable, str(WRITER), *arguments]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
-        alarm = threading.Timer(120, child.kill)  # no test waits for ever
-        alarm.start()
-        try:
-            yield child
-        finally:
-            alarm.cancel()
-            child.kill()
-
-
-def line(child: "subprocess.Popen[str]") -> str:
-    assert child.stdout is not None
-    return child.stdout.readline().rstrip("\n")
-
-
-def tell(child: "subprocess.Popen[str]") -> None:
-    assert child.stdin is not None
-    child.stdin.write("go\n")
-    child.stdin.flush()
 
 
 async def read(place: str) -> SessionRecord:

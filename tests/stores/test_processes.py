@@ -4,47 +4,19 @@ import asyncio
 import os
 import random
 import signal
-import subprocess
 import sys
 import threading
-from collections.abc import Generator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from backends import Backend
+from writer_process import line, process, tell
 
 from toolcrib.stores.record import Refusal, SessionRecord
 from toolcrib.stores.store import open_store
 
-WRITER = Path(__file__).parent / "writer.py"
 KILLS = 15
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
-
-
-@contextmanager
-def process(*arguments: str) -> Generator[subprocess.Popen[str]]:
-    command = [sys.executable, str(WRITER), *arguments]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
-        alarm = threading.Timer(60, child.kill)  # no test waits for ever
-        alarm.start()
-        try:
-            yield child
-        finally:
-            alarm.cancel()
-            child.kill()
-
-
-def line(child: subprocess.Popen[str]) -> str:
-    assert child.stdout is not None
-    return child.stdout.readline().rstrip("\n")
-
-
-def tell(child: subprocess.Popen[str], text: str = "go") -> None:
-    assert child.stdin is not None
-    child.stdin.write(f"{text}\n")
-    child.stdin.flush()
 
 
 def killed_somewhere(place: str, chance: random.Random) -> list[str]:

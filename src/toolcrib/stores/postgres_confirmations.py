@@ -3,17 +3,14 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolcrib.stores.confirmation_row import read_confirmation
-from toolcrib.stores.json_text import to_text
+from toolcrib.stores.confirmation_row import COLUMNS, confirmation_row, read_confirmation, refusal_of
 from toolcrib.stores.leases import Lease
-from toolcrib.stores.moments import microseconds, moment
+from toolcrib.stores.moments import moment
 from toolcrib.stores.postgres_leases import EXPIRES_AT, named
 from toolcrib.stores.record import Confirmation, Refusal, Settled
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
-
-_COLUMNS = "id, tool, arguments, digest, created_at, expires_at, settled_at, settled_as"
 
 
 async def insert_confirmations(
@@ -22,9 +19,9 @@ async def insert_confirmations(
     """Those of a session that was read from a store."""
     async with connection.cursor() as cursor:
         await cursor.executemany(
-            f"INSERT INTO toolcrib_confirmations (tenant, session, {_COLUMNS})"
+            f"INSERT INTO toolcrib_confirmations (tenant, session, {COLUMNS})"
             " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
-            [(tenant, session, *_row(one)) for one in confirmations],
+            [(tenant, session, *confirmation_row(one)) for one in confirmations],
         )
 
 
@@ -37,12 +34,12 @@ async def add_confirmation(
             UPDATE toolcrib_leases SET expires_at = {EXPIRES_AT}
             WHERE tenant = %(tenant)s AND session = %(session)s AND token = %(token)s RETURNING tenant, session
         ), asked AS (
-            INSERT INTO toolcrib_confirmations (tenant, session, {_COLUMNS})
+            INSERT INTO toolcrib_confirmations (tenant, session, {COLUMNS})
             SELECT tenant, session, %(id)s, %(tool)s, %(arguments)s, %(digest)s, %(created_at)s::bigint,
                 %(expires_at)s::bigint, %(settled_at)s::bigint, %(settled_as)s FROM ours
             ON CONFLICT (tenant, session, id) DO NOTHING
         ) SELECT 1 FROM ours""",
-        {**named(lease), **dict(zip(_COLUMNS.split(", "), _row(one), strict=True)), "now": now},
+        {**named(lease), **dict(zip(COLUMNS.split(", "), confirmation_row(one), strict=True)), "now": now},
     )
     return await kept.fetchone() is not None
 
@@ -51,7 +48,7 @@ async def select_confirmations(
     connection: "AsyncConnection[Any]", tenant: str, session: str
 ) -> tuple[Confirmation, ...]:
     rows = await connection.execute(
-        f"SELECT {_COLUMNS} FROM toolcrib_confirmations WHERE tenant = %s AND session = %s ORDER BY created_at, id",
+        f"SELECT {COLUMNS} FROM toolcrib_confirmations WHERE tenant = %s AND session = %s ORDER BY created_at, id",
         (tenant, session),
     )
     return tuple([read_confirmation(row) for row in await rows.fetchall()])
@@ -79,7 +76,7 @@ async def settle_confirmation(
         (at, settled_as.value, *where, at, digest),
     )
     found = await connection.execute(
-        f"SELECT {_COLUMNS} FROM toolcrib_confirmations WHERE tenant = %s AND session = %s AND id = %s", where
+        f"SELECT {COLUMNS} FROM toolcrib_confirmations WHERE tenant = %s AND session = %s AND id = %s", where
     )
     row = await found.fetchone()
     if row is None:
@@ -88,19 +85,4 @@ async def settle_confirmation(
     by_us_before = again and (there.settled_at, there.settled_as) == (moment(at), settled_as)
     if settled.rowcount or by_us_before:
         return there
-    if there.settled_as is not None:
-        return Refusal.USED
-    return Refusal.CHANGED if there.is_pending(moment(at)) else Refusal.EXPIRED
-
-
-def _row(one: Confirmation) -> tuple[Any, ...]:
-    return (
-        one.id,
-        one.tool,
-        to_text(dict(one.arguments), "arguments"),
-        one.digest,
-        microseconds(one.created_at),
-        microseconds(one.expires_at),
-        None if one.settled_at is None else microseconds(one.settled_at),
-        None if one.settled_as is None else one.settled_as.value,
-    )
+    return refusal_of(there, moment(at))

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from toolcrib.errors import UnknownSessionError
-from toolcrib.memory.working import WorkingMemory
-from toolcrib.stores.json_text import from_text, to_text
+from toolcrib.stores.json_text import to_text
 from toolcrib.stores.leases import Lease
-from toolcrib.stores.moments import microseconds, moment
+from toolcrib.stores.moments import microseconds
 from toolcrib.stores.postgres_confirmations import insert_confirmations, select_confirmations
 from toolcrib.stores.postgres_leases import EXPIRES_AT, named
 from toolcrib.stores.record import LoggedEvent, SessionInfo, SessionRecord, Step
+from toolcrib.stores.session_row import SESSION_COLUMNS, read_event, read_info, read_session
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -131,29 +131,19 @@ async def select_session(
     connection: "AsyncConnection[Any]", tenant: str, session: str, *, events: bool
 ) -> SessionRecord:
     found = await connection.execute(
-        "SELECT title, created_at, updated_at, memory, toolbox, usage FROM toolcrib_sessions"
-        " WHERE tenant = %s AND id = %s",
+        f"SELECT {SESSION_COLUMNS} FROM toolcrib_sessions WHERE tenant = %s AND id = %s",
         (tenant, session),
     )
     row = await found.fetchone()
     if row is None:
         raise await unknown_session(connection, tenant, session)
-    title, created_at, updated_at, memory, toolbox, usage = row
     messages = await connection.execute(
         "SELECT message FROM toolcrib_messages WHERE tenant = %s AND session = %s ORDER BY position", (tenant, session)
     )
-    return SessionRecord(
-        id=session,
-        title=title,
-        created_at=moment(created_at),
-        updated_at=moment(updated_at),
-        memory=WorkingMemory.from_json(from_text(memory, "working memory")),
-        toolbox=from_text(toolbox, "toolbox"),
-        history=tuple([from_text(text, "message") for (text,) in await messages.fetchall()]),
-        usage=from_text(usage, "usage"),
-        confirmations=await select_confirmations(connection, tenant, session),
-        events=await select_events(connection, tenant, session, after=-1) if events else (),
-    )
+    history = await messages.fetchall()
+    confirmations = await select_confirmations(connection, tenant, session)
+    log = await select_events(connection, tenant, session, after=-1) if events else ()
+    return read_session(session, row, history, confirmations, log)
 
 
 async def select_infos(
@@ -165,19 +155,7 @@ async def select_infos(
         " FROM toolcrib_sessions AS sessions WHERE tenant = %s ORDER BY updated_at DESC, id LIMIT %s",
         (tenant, limit),
     )
-    return tuple(
-        [
-            SessionInfo(
-                id=id,
-                title=title,
-                created_at=moment(created_at),
-                updated_at=moment(updated_at),
-                messages=messages,
-                usage=from_text(usage, "usage"),
-            )
-            for id, title, created_at, updated_at, usage, messages in await rows.fetchall()
-        ]
-    )
+    return tuple(read_info(row) for row in await rows.fetchall())
 
 
 async def select_events(
@@ -188,12 +166,7 @@ async def select_events(
         " WHERE tenant = %s AND session = %s AND position > %s ORDER BY position",
         (tenant, session, after),
     )
-    return tuple(
-        [
-            LoggedEvent(position=position, at=moment(at), event=from_text(event, "event"))
-            for position, at, event in await rows.fetchall()
-        ]
-    )
+    return tuple(read_event(row) for row in await rows.fetchall())
 
 
 def _texts(values: Iterable[object], what: str) -> list[str]:

@@ -5,10 +5,9 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from toolcrib.errors import UnknownSessionError
-from toolcrib.memory.working import WorkingMemory
-from toolcrib.stores.confirmation_row import read_confirmation
-from toolcrib.stores.json_text import from_text, to_text
-from toolcrib.stores.moments import microseconds, moment
+from toolcrib.stores.confirmation_row import COLUMNS, confirmation_row, read_confirmation, refusal_of
+from toolcrib.stores.json_text import to_text
+from toolcrib.stores.moments import microseconds
 from toolcrib.stores.record import (
     Confirmation,
     Json,
@@ -19,6 +18,7 @@ from toolcrib.stores.record import (
     Settled,
     Step,
 )
+from toolcrib.stores.session_row import SESSION_COLUMNS, read_event, read_info, read_session
 
 
 def insert_session(connection: sqlite3.Connection, tenant: str, record: SessionRecord) -> None:
@@ -88,27 +88,17 @@ def unknown_session(connection: sqlite3.Connection, tenant: str, session: str) -
 
 def select_session(connection: sqlite3.Connection, tenant: str, session: str, *, events: bool) -> SessionRecord:
     row = connection.execute(
-        "SELECT title, created_at, updated_at, memory, toolbox, usage FROM sessions WHERE tenant = ? AND id = ?",
+        f"SELECT {SESSION_COLUMNS} FROM sessions WHERE tenant = ? AND id = ?",
         (tenant, session),
     ).fetchone()
     if row is None:
         raise unknown_session(connection, tenant, session)
-    title, created_at, updated_at, memory, toolbox, usage = row
     messages = connection.execute(
         "SELECT message FROM messages WHERE tenant = ? AND session = ? ORDER BY position", (tenant, session)
     )
-    return SessionRecord(
-        id=session,
-        title=title,
-        created_at=moment(created_at),
-        updated_at=moment(updated_at),
-        memory=WorkingMemory.from_json(from_text(memory, "working memory")),
-        toolbox=from_text(toolbox, "toolbox"),
-        history=tuple(from_text(text, "message") for (text,) in messages),
-        usage=from_text(usage, "usage"),
-        confirmations=select_confirmations(connection, tenant, session),
-        events=select_events(connection, tenant, session, after=-1) if events else (),
-    )
+    confirmations = select_confirmations(connection, tenant, session)
+    log = select_events(connection, tenant, session, after=-1) if events else ()
+    return read_session(session, row, messages, confirmations, log)
 
 
 def select_infos(connection: sqlite3.Connection, tenant: str, *, limit: int | None) -> tuple[SessionInfo, ...]:
@@ -118,17 +108,7 @@ def select_infos(connection: sqlite3.Connection, tenant: str, *, limit: int | No
         " FROM sessions WHERE tenant = ? ORDER BY updated_at DESC, id LIMIT ?",
         (tenant, -1 if limit is None else limit),
     )
-    return tuple(
-        SessionInfo(
-            id=id,
-            title=title,
-            created_at=moment(created_at),
-            updated_at=moment(updated_at),
-            messages=messages,
-            usage=from_text(usage, "usage"),
-        )
-        for id, title, created_at, updated_at, usage, messages in rows
-    )
+    return tuple(read_info(row) for row in rows)
 
 
 def select_events(connection: sqlite3.Connection, tenant: str, session: str, *, after: int) -> tuple[LoggedEvent, ...]:
@@ -136,35 +116,19 @@ def select_events(connection: sqlite3.Connection, tenant: str, session: str, *, 
         "SELECT position, at, event FROM events WHERE tenant = ? AND session = ? AND position > ? ORDER BY position",
         (tenant, session, after),
     )
-    return tuple(
-        LoggedEvent(position=position, at=moment(at), event=from_text(event, "event")) for position, at, event in rows
-    )
-
-
-_CONFIRMATION = "id, tool, arguments, digest, created_at, expires_at, settled_at, settled_as"
+    return tuple(read_event(row) for row in rows)
 
 
 def insert_confirmation(connection: sqlite3.Connection, tenant: str, session: str, one: Confirmation) -> None:
     connection.execute(
-        f"INSERT INTO confirmations (tenant, session, {_CONFIRMATION}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            tenant,
-            session,
-            one.id,
-            one.tool,
-            to_text(dict(one.arguments), "arguments"),
-            one.digest,
-            microseconds(one.created_at),
-            microseconds(one.expires_at),
-            None if one.settled_at is None else microseconds(one.settled_at),
-            one.settled_as,
-        ),
+        f"INSERT INTO confirmations (tenant, session, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (tenant, session, *confirmation_row(one)),
     )
 
 
 def select_confirmations(connection: sqlite3.Connection, tenant: str, session: str) -> tuple[Confirmation, ...]:
     rows = connection.execute(
-        f"SELECT {_CONFIRMATION} FROM confirmations WHERE tenant = ? AND session = ? ORDER BY created_at, id",
+        f"SELECT {COLUMNS} FROM confirmations WHERE tenant = ? AND session = ? ORDER BY created_at, id",
         (tenant, session),
     )
     return tuple(read_confirmation(row) for row in rows)
@@ -187,16 +151,12 @@ def settle_confirmation(
         (microseconds(now), settled_as, tenant, session, id, microseconds(now), digest),
     )
     row = connection.execute(
-        f"SELECT {_CONFIRMATION} FROM confirmations WHERE tenant = ? AND session = ? AND id = ?", (tenant, session, id)
+        f"SELECT {COLUMNS} FROM confirmations WHERE tenant = ? AND session = ? AND id = ?", (tenant, session, id)
     ).fetchone()
     if row is None:
         return Refusal.UNKNOWN
     there = read_confirmation(row)
-    if settled.rowcount:
-        return there
-    if there.settled_as is not None:
-        return Refusal.USED
-    return Refusal.CHANGED if there.is_pending(now) else Refusal.EXPIRED
+    return there if settled.rowcount else refusal_of(there, now)
 
 
 def _end_of(connection: sqlite3.Connection, table: str, tenant: str, session: str) -> int:

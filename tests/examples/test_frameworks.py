@@ -41,19 +41,9 @@ def started(file: str, question: str, script: list[Turn], monkeypatch: pytest.Mo
         return server.bodies
 
 
-def test_openai_chat(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    bodies = started("openai_chat.py", "Give the fern some water", SCRIPT, monkeypatch)
-    assert capsys.readouterr().out == "The fern is happy.\n"
-    tools = [[entry["function"]["name"] for entry in body["tools"]] for body in bodies]
-    assert tools[0] == ["tool_search"]
-    assert tools[1] == tools[2]
-    assert "water_plant" in tools[1]
-    assert [NOTE in body["messages"][0]["content"] for body in bodies] == [False, True, True]
-    assert bodies[2]["messages"][-1]["content"] == "The fern has 0.5 litres more."
-
-
-def test_langgraph(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    bodies = started("langgraph_agent.py", "Give the fern some water", SCRIPT, monkeypatch)
+@pytest.mark.parametrize("file", ["openai_chat.py", "langgraph_agent.py"])
+def test_chat_completions(file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    bodies = started(file, "Give the fern some water", SCRIPT, monkeypatch)
     assert capsys.readouterr().out == "The fern is happy.\n"
     tools = [[entry["function"]["name"] for entry in body["tools"]] for body in bodies]
     assert tools[0] == ["tool_search"]

@@ -13,9 +13,9 @@ from typing import Literal, TypeAlias
 from zlib import crc32
 
 from toolcrib.catalog import Catalog
-from toolcrib.discovery import refusals
 from toolcrib.discovery.discovered import Discovered
 from toolcrib.discovery.display import SOURCE, Display
+from toolcrib.discovery.get_tool import handed_over
 from toolcrib.discovery.pages import no_such_page, pages_of, place
 from toolcrib.discovery.render import label, tool_list
 from toolcrib.discovery.shelves import OTHER, ShelfOf, category_of, shelves_of
@@ -113,18 +113,9 @@ def _discover(domain: _Domain, name: str) -> Tool:
 
 
 def _one(domain: _Domain, name: str, level: int) -> ToolResult:
-    toolbox, display = domain.toolbox, Display(domain.toolbox)
-    held = toolbox.find(name)  # of whatever domain: the model knows what it wants
-    if held is None:
-        return refusals.unknown(name, (one.name for one in toolbox.tools), None)
-    if not display.may_call(held):
-        return refusals.denied(held.name, toolbox.verdict(held).reason)
-    activated = toolbox.activate([held.name])
-    text = display.specification(held) if level == 3 else display.line(held)
-    return ToolResult(
-        text=f"{text}\nCall it by name.",
-        value=Discovered(query=name, tools=(held.name,), activated=activated, confidence=1.0),
-    )
+    display = Display(domain.toolbox)
+    # A tool of whatever domain: the model knows what it wants.
+    return handed_over(domain.toolbox, name, display.specification if level == 3 else display.line)
 
 
 def _many(domain: _Domain, name: str, level: int, page: int) -> ToolResult:

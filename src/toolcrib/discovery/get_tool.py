@@ -1,5 +1,6 @@
 """`get_tool`: one tool's schema and protocol, on demand. It serves compact mode alone, and the surface browse."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 from pydantic import Field
@@ -28,15 +29,20 @@ def get_tool(toolbox: Toolbox, *, then: str = CALL_BY_NAME) -> Tool:
 
     @tool(name=GET_TOOL, description=DESCRIPTION, phrases=("show a tool's arguments", "how is this tool called"))
     async def get(name: Annotated[str, Field(description="Exact name of the tool")]) -> ToolResult:
-        held = toolbox.find(name.strip())
-        if held is None:
-            return refusals.unknown(name, (one.name for one in toolbox.tools), None)
-        if not display.may_call(held):
-            return refusals.denied(held.name, toolbox.verdict(held).reason)
-        activated = toolbox.activate([held.name])
-        return ToolResult(
-            text=f"{display.specification(held)}\n{then}",
-            value=Discovered(query=name, tools=(held.name,), activated=activated, confidence=1.0),
-        )
+        return handed_over(toolbox, name, display.specification, then)
 
     return get.with_metadata(source=SOURCE)
+
+
+def handed_over(toolbox: Toolbox, name: str, described: Callable[[Tool], str], then: str = CALL_BY_NAME) -> ToolResult:
+    """One tool, asked for by its name: described and made callable, or why not."""
+    held = toolbox.find(name.strip())
+    if held is None:
+        return refusals.unknown(name, (one.name for one in toolbox.tools), None)
+    if not Display(toolbox).may_call(held):
+        return refusals.denied(held.name, toolbox.verdict(held).reason)
+    activated = toolbox.activate([held.name])
+    return ToolResult(
+        text=f"{described(held)}\n{then}",
+        value=Discovered(query=name, tools=(held.name,), activated=activated, confidence=1.0),
+    )

@@ -14,6 +14,7 @@ WHOLE = 0.5
 EXACT_UP_TO = 300
 SHORTLIST = 200
 MIN_WASTE = 256  # rows; less is not worth moving the others for
+ROWS_AT_ONCE = 1_024  # a megabyte: several queries read a block of rows while it is at hand
 GONE = -2.0  # the score of a number without a tool: farther than any tool can be
 
 
@@ -35,9 +36,15 @@ class DenseIndex:
         self._waste = 0
         self._readable: NDArray[np.int64] | None = None  # numbers with passages, in the order of their blocks
         self._gone: NDArray[np.int64] | None = None  # numbers without a tool
+        self._bare = False  # whether any number has no tool, or a tool without passages
 
     def __len__(self) -> int:
         return len(self._alive)
+
+    @property
+    def whole(self) -> bool:
+        """Whether every number has a tool."""
+        return not len(self._gone) if self._gone is not None else bool(self._alive.all())
 
     @property
     def alive(self) -> NDArray[np.bool_]:
@@ -86,6 +93,7 @@ class DenseIndex:
         """How near each tool (column) is to each query (row)."""
         if self._gone is None:
             self._gone = np.flatnonzero(~self._alive)
+            self._bare = bool(len(self._gone)) or not bool((self._starts < self._ends).all())
         scores = _near(queries, self._wholes.view)
         if len(self._gone):
             scores[:, self._gone] = GONE  # before passages are read: tools that left take no place in the shortlist
@@ -116,13 +124,16 @@ class DenseIndex:
                 _count_nearest(scores, numbers, np.maximum.reduceat(near, self._starts[numbers]))
 
     def _read_some(self, query: Vectors, scores: NDArray[np.float32]) -> None:
-        likely = np.argpartition(scores, -self._shortlist)[-self._shortlist :]
-        likely = likely[self._alive[likely] & (self._starts[likely] < self._ends[likely])]
+        likely = scores.argpartition(-self._shortlist)[-self._shortlist :]
+        starts = self._starts.take(likely)
+        lengths = self._ends.take(likely) - starts
+        if self._bare:
+            kept = self._alive.take(likely) & (lengths > 0)
+            likely, starts, lengths = likely[kept], starts[kept], lengths[kept]
         if len(likely):
-            starts = self._starts[likely]
-            lengths = self._ends[likely] - starts
-            offsets = np.cumsum(lengths) - lengths
-            rows: NDArray[np.int64] = np.repeat(starts - offsets, lengths) + np.arange(int(lengths.sum()))
+            ends = lengths.cumsum()
+            offsets = ends - lengths
+            rows: NDArray[np.int64] = (starts - offsets).repeat(lengths) + np.arange(int(ends[-1]))
             near = self._passages.view.take(rows, axis=0) @ query
             _count_nearest(scores, likely, np.maximum.reduceat(near, offsets))
 
@@ -138,15 +149,18 @@ class DenseIndex:
 
 def _count_nearest(scores: NDArray[np.float32], numbers: NDArray[np.int64], nearest: NDArray[np.float32]) -> None:
     """Let the nearest passage count beside the whole, where it is nearer than that."""
-    wholes = scores[numbers]
+    wholes = scores.take(numbers)
     scores[numbers] = WHOLE * wholes + (1 - WHOLE) * np.maximum(wholes, nearest)
 
 
 def _near(queries: Vectors, rows: Vectors) -> NDArray[np.float32]:
     """The dot product of each query with each row. One product for all queries would copy the rows first."""
     out = np.empty((len(queries), len(rows)), dtype=np.float32)
-    for number, query in enumerate(queries):
-        np.dot(rows, query, out=out[number])
+    step = ROWS_AT_ONCE if len(queries) > 1 else max(1, len(rows))
+    for start in range(0, len(rows), step):
+        block = rows[start : start + step]
+        for query, near in zip(queries, out, strict=True):
+            np.dot(block, query, out=near[start : start + step])
     return out
 
 

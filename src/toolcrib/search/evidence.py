@@ -12,8 +12,9 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from toolcrib.search.asked_words import AskedWord
 from toolcrib.search.dense import GONE
-from toolcrib.search.lexical import AskedWord, LexicalMatch
+from toolcrib.search.lexical import LexicalMatch
 
 DEPTH = 50  # how many candidates each arm names
 NEARLY = 0.7  # of the best lexical score
@@ -69,17 +70,18 @@ class Nearness:
     spread: float
 
     @classmethod
-    def of(cls, scores: NDArray[np.float32], alive: NDArray[np.bool_]) -> "Nearness":
-        """Read off the scores of a dense arm; only the tools that are `alive` count."""
+    def of(cls, scores: NDArray[np.float32], alive: NDArray[np.bool_] | None = None) -> "Nearness":
+        """Read off the scores of a dense arm; only the tools that are `alive` count, where not all are."""
         present = scores
-        if not alive.all():
+        if alive is not None:
             present = scores[alive]
             scores = np.where(alive, scores, np.float32(GONE))
         if not len(present):
             return cls(scores=scores, nearest=(), mean=0.0, spread=1.0)
         count = min(DEPTH, len(present))
-        best = np.argpartition(scores, -count)[-count:]
-        ordered = best[np.lexsort((best, -scores[best]))]
+        best = scores.argpartition(-count)[-count:]
+        best.sort()  # then the smaller number stands first where scores are equal
+        ordered = best[(-scores.take(best)).argsort(kind="stable")]
         mean, spread = mean_and_spread(float(present.sum()), float(present @ present), len(present))
         return cls(scores=scores, nearest=tuple(ordered.tolist()), mean=mean, spread=spread)
 
@@ -89,14 +91,17 @@ class Nearness:
 
     @property
     def scores_of_nearest(self) -> tuple[float, ...]:
-        return tuple(float(self.scores[number]) for number in self.nearest[:5])
+        nearest: list[float] = self.scores.take(self.nearest[:5]).tolist()
+        return tuple(nearest)
 
     def heights(self, numbers: NDArray[np.int64]) -> Floats:
         """Standard deviations above the mean; a tool whose vectors are still to come is neither near nor far."""
         if not self.nearest:
             return np.zeros(len(numbers))
-        scores = self.scores[numbers].astype(np.float64)
-        return np.where(scores > GONE, (scores - self.mean) / self.spread, 0.0)
+        scores = self.scores.take(numbers).astype(np.float64)
+        heights = (scores - self.mean) / self.spread
+        heights[scores <= GONE] = 0.0
+        return heights
 
 
 def mean_and_spread(total: float, squares: float, tools: int) -> tuple[float, float]:
@@ -122,34 +127,35 @@ def gather(match: LexicalMatch, lexical_index: WordsOfTools, nearness: Nearness)
     """Put side by side what the lexical arm found and how near all tools are."""
     # Small lists all over, asked for several times a search: plain Python is faster here than arrays.
     best_score = match.scores[0] if match.scores else 1.0
-    found = {number: score / best_score for number, score in zip(match.numbers, match.scores, strict=True)}
-    numbers = np.array([*match.numbers, *(n for n in nearness.nearest if n not in found)], dtype=np.int64)
-    lexical = np.zeros(len(numbers))
-    lexical[: len(found)] = list(found.values())
-    best = [lexical_index.matched(number, match.asked) for number in match.numbers[:3]]
-    matched = best[0] if best else []
+    found = set(match.numbers)
+    numbers = np.array([*match.numbers, *[n for n in nearness.nearest if n not in found]], dtype=np.int64)
+    shares = [score / best_score for score in match.scores]
+    lexical = np.array(shares + [0.0] * (len(numbers) - len(shares)))
     asked = match.asked
-    whole = sum(word.rarity for word in asked) or 1.0
-    coverage = max((sum(word.weight for word in words) for words in best), default=0.0) / whole
+    best = [lexical_index.matched(number, asked) for number in match.numbers[:3]]
+    matched = best[0] if best else []
+    whole = sum([word.rarity for word in asked]) or 1.0
+    coverage = max([sum([word.weight for word in words]) for words in best], default=0.0) / whole
     dense = nearness.heights(numbers)
     first = float(dense[0]) if found else 0.0
     highest = int(dense.argmax()) if len(numbers) else -1
     top = max(float(dense[highest]), 0.0) if len(numbers) else 0.0
+    near = nearness.scores_of_nearest
     features = [
         coverage,
         match.known_share,
         *_leads(match.scores, best_score),
-        nearness.top,
+        near[0] if near else 0.0,
         top / 4,
-        *_leads(nearness.scores_of_nearest, nearness.spread),
+        *_leads(near, nearness.spread),
         len(set(match.numbers[:5]) & set(nearness.nearest[:5])) / 5,
         float(bool(found) and match.numbers[:1] == nearness.nearest[:1]),
         log1p(len(asked)) / 3,
-        sum(not word.word.isascii() for word in asked) / max(1, len(asked)),
+        sum([not word.word.isascii() for word in asked]) / max(1, len(asked)),
         log1p(len(lexical_index)) / 10,
         min(len(matched), 4) / 4,
-        sum(not word.guessed for word in matched) / max(1, len(matched)),
-        sum(score > NEARLY for score in found.values()) / 10,
+        sum([not word.guessed for word in matched]) / max(1, len(matched)),
+        len([share for share in shares if share > NEARLY]) / 10,
         float(lexical[highest]) if len(numbers) else 0.0,
         first / 4,
         (top - first) / 4,

@@ -117,8 +117,12 @@ class Holdings:
         """How near the tools that are allowed are to each vector; empty when there is no dense arm yet."""
         if self.dense is None:
             return []
-        present = self.dense.alive if allowed is None else self.dense.alive & allowed[: len(self.dense)]
-        return [Nearness.of(row, present) for row in self.dense.scores(vectors)]
+        scores = self.dense.scores(vectors)
+        if allowed is not None:
+            present = self.dense.alive & allowed[: len(self.dense)]
+        else:
+            present = None if self.dense.whole else self.dense.alive
+        return [Nearness.of(row, present) for row in scores]
 
     def move(self, number: int) -> None:
         """Let a tool's vector follow its use, as soon as the dense arm settles."""

@@ -4,13 +4,12 @@ A part's weight is how often its words are counted, as in BM25F. Scoring each pa
 the scores was worse on every set: a word in two parts counted twice, and the shortest part decided.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from math import log
 from sys import intern
 from time import sleep
-from typing import cast
+from typing import TypeAlias, cast
 
 from tantivy import (
     Document,
@@ -22,37 +21,21 @@ from tantivy import (
     Tokenizer,
 )
 
+from toolcrib.search.asked_words import AskedWord, asked_word, guess_strength, spoken_words
 from toolcrib.search.passages import parameter_texts
-from toolcrib.search.terms import content_words, word_terms
-from toolcrib.search.text import brands, is_run, words
+from toolcrib.search.terms import word_terms
+from toolcrib.search.text import brands, words
 from toolcrib.search.vocabulary import Vocabulary
 from toolcrib.tools.tool import Tool
 
 # How often a word counts by where it stands.
 WEIGHTS = {"name": 2, "phrases": 1, "description": 1, "category": 1, "parameters": 1}
-GUESS = 0.6  # a word that was only guessed (another ending, a typo) counts that much
 HEAP_BYTES = 16_000_000
 TIDY_SECONDS = 0.002
 READ = 4_096  # words of requests that are kept at hand
-MAX_WORDS = 64  # of a request
 RECENT = 2_048  # tools whose terms are kept at hand
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedWord:
-    """One word of a request: the terms it stands for and how rare it is."""
-
-    word: str
-    terms: tuple[str, ...]
-    rarity: float  # inverse document frequency
-    known: bool
-    guessed: bool = False
-    queries: tuple[tuple[Occur, Query], ...] = field(default=(), compare=False, repr=False)
-
-    @property
-    def weight(self) -> float:
-        """What it is worth to have it: a guess may be wrong."""
-        return self.rarity * GUESS if self.guessed else self.rarity
+_Read: TypeAlias = tuple[AskedWord, list[tuple[Occur, Query]]]  # a word, and what Tantivy is asked for it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +49,8 @@ class LexicalMatch:
     @property
     def known_share(self) -> float:
         """How much of the request, by rarity, the catalogue has any word for."""
-        whole = sum(word.rarity for word in self.asked)
-        return sum(word.weight for word in self.asked if word.known) / whole if whole else 0.0
+        whole = sum([word.rarity for word in self.asked])
+        return sum([word.weight for word in self.asked if word.known]) / whole if whole else 0.0
 
 
 class LexicalIndex:
@@ -84,7 +67,7 @@ class LexicalIndex:
         self._writer = self._index.writer(heap_size=HEAP_BYTES, num_threads=1)
         self._searcher = self._index.searcher()
         self._vocabulary = Vocabulary()
-        self._read: dict[str, AskedWord] = {}  # words of requests, as read since the last change
+        self._read: dict[str, _Read] = {}  # words of requests, as read since the last change
         self._words: dict[int, tuple[str, ...]] = {}  # of each tool, each word once
         self._recent: dict[int, frozenset[str]] = {}  # the terms of tools that were looked at lately
         self._frequency: dict[str, int] = {}  # in how many tools a term stands
@@ -130,8 +113,9 @@ class LexicalIndex:
 
     def search(self, text: str, limit: int) -> LexicalMatch:
         """The `limit` tools that share the most telling words with the text."""
-        asked = self.read(text)
-        parts = list(chain.from_iterable(word.queries for word in asked))
+        read = [self._remembered(word) for word in spoken_words(text, self._frequency)]
+        asked = tuple([word for word, _ in read])
+        parts = list(chain.from_iterable([queries for _, queries in read]))
         # Tantivy sets memory aside for the whole limit, and ends the process where there is not enough.
         limit = min(limit, len(self))
         if not parts or limit <= 0:
@@ -145,7 +129,7 @@ class LexicalIndex:
 
     def read(self, text: str) -> tuple[AskedWord, ...]:
         """How the request is understood: its telling words, unknown ones replaced by what they may stand for."""
-        return tuple(self._remembered(word) for word in spoken_words(text, self._frequency))
+        return tuple(self._remembered(word)[0] for word in spoken_words(text, self._frequency))
 
     def matched(self, number: int, asked: Iterable[AskedWord]) -> list[AskedWord]:
         """The words of a request that a tool's texts contain."""
@@ -159,52 +143,22 @@ class LexicalIndex:
     def _terms(self, number: int) -> frozenset[str]:
         return frozenset(term for word in self._words[number] for term in word_terms(word))
 
-    def _remembered(self, word: str) -> AskedWord:
+    def _remembered(self, word: str) -> "_Read":
         """The parts of a request have the words of the whole, and people ask for the same things."""
-        asked = self._read.get(word)
-        if asked is None:
+        read = self._read.get(word)
+        if read is None:
             if len(self._read) >= READ:
                 self._read.clear()
-            read = asked_word(word, self._frequency, self._vocabulary, tools=len(self._words))
-            asked = self._read[word] = replace(read, queries=tuple(self._queries(read)))
-        return asked
+            asked = asked_word(word, self._frequency, self._vocabulary, tools=len(self._words))
+            read = self._read[word] = (asked, [(Occur.Should, query) for query in self._queries(asked)])
+        return read
 
-    def _queries(self, asked: AskedWord) -> Iterable[tuple[Occur, Query]]:
+    def _queries(self, asked: AskedWord) -> list[Query]:
+        queries = [Query.term_query(self._schema, "text", term, "freq") for term in asked.terms]
+        if not asked.guessed:
+            return queries
         strength = guess_strength(asked)
-        for term in asked.terms:
-            query = Query.term_query(self._schema, "text", term, "freq")
-            yield Occur.Should, Query.boost_query(query, strength) if asked.guessed else query
-
-
-def spoken_words(text: str, frequency: Mapping[str, int]) -> list[str]:
-    """The telling words of a request, each once; `frequency` knows the terms of the tools."""
-    spoken = content_words(text)
-    for name, opened in brands(text).items():
-        if any(term in frequency for term in word_terms(name)):  # tools know `GitHub` by its one word, too
-            spoken = [*(word for word in spoken if word not in opened), name]
-    return list(dict.fromkeys(spoken[:MAX_WORDS]))
-
-
-def asked_word(word: str, frequency: Mapping[str, int], vocabulary: Vocabulary, *, tools: int) -> AskedWord:
-    """How a word of a request is understood where terms stand in so many of the tools, by `frequency`."""
-    own = tuple(term for term in word_terms(word) if term in frequency)
-    if own:
-        return AskedWord(word=word, terms=own, rarity=_rarity(own, frequency, tools), known=True)
-    # A run of which no single character is known resembles nothing.
-    guesses = [] if is_run(word) else vocabulary.guesses(word)
-    found = tuple(dict.fromkeys(term for guess in guesses for term in word_terms(guess)[:1] if term in frequency))
-    rarity = _rarity(found, frequency, tools)
-    return AskedWord(word=word, terms=found, rarity=rarity, known=bool(found), guessed=bool(found))
-
-
-def _rarity(found: Sequence[str], frequency: Mapping[str, int], tools: int) -> float:
-    most = max((frequency[term] for term in found), default=0)
-    return log(1 + (tools - most + 0.5) / (most + 0.5))
-
-
-def guess_strength(asked: AskedWord) -> float:
-    """What each term of a word counts: several guesses share what one is worth."""
-    return GUESS / len(asked.terms) ** 0.5 if asked.guessed else 1.0
+        return [Query.boost_query(query, strength) for query in queries]
 
 
 def part_words(tool: Tool) -> list[list[str]]:

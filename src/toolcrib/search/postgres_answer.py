@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from toolcrib.search.asked_words import AskedWord
 from toolcrib.search.holdings import names_in
-from toolcrib.search.lexical import AskedWord
 from toolcrib.search.postgres_request import Request
 from toolcrib.search.postgres_rows import hashes_of, spelled, term_hash
 from toolcrib.search.related import with_companions

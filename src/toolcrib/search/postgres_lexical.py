@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toolcrib.search.lexical import AskedWord, LexicalMatch, guess_strength
+from toolcrib.search.asked_words import AskedWord, guess_strength
+from toolcrib.search.lexical import LexicalMatch
 from toolcrib.search.postgres_request import Request
 from toolcrib.search.postgres_rows import TERM, hashes_of, lexeme, term_hash
 from toolcrib.search.postgres_words import Reading

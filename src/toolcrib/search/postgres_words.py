@@ -6,7 +6,8 @@ from math import ceil
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from toolcrib.search.lexical import MAX_WORDS, READ, AskedWord, asked_word, spoken_words
+from toolcrib.search.asked_words import MAX_WORDS, AskedWord, asked_word, spoken_words
+from toolcrib.search.lexical import READ
 from toolcrib.search.postgres_rows import forms_of, is_kept
 from toolcrib.search.terms import content_words, word_terms
 from toolcrib.search.text import brands, is_run

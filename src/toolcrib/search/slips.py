@@ -39,15 +39,17 @@ class Slips:
             return []
         if not self._sorted or len(self._words) - self._sorted > RECENT:
             self._sort()
+        if not self._sorted:
+            return []
         forms = shortened_forms(word)
         wanted = np.array(forms, dtype=np.uint32)
-        first: list[int] = np.searchsorted(self._sums, wanted, side="left").tolist()
-        last: list[int] = np.searchsorted(self._sums, wanted, side="right").tolist()
+        first = self._sums.searchsorted(wanted)
         found: set[str] = set()
-        for start, end in zip(first, last, strict=True):
-            if start < end:
-                owners: list[int] = self._owners[start:end].tolist()
-                found.update(self._words[owner] for owner in owners)
+        # Most words are near no other: only the forms that are there are followed to the end of their equals.
+        for start in first[self._sums.take(first, mode="clip") == wanted].tolist():
+            end = int(self._sums.searchsorted(self._sums[start], side="right"))
+            owners: list[int] = self._owners[start:end].tolist()
+            found.update(self._words[owner] for owner in owners)
         for form in forms:
             found.update(self._recent.get(form, ()))
         return [known for known in sorted(found) if one_slip_apart(word, known)]

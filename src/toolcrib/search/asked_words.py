@@ -1,0 +1,61 @@
+"""How the words of a request are understood: what each stands for in this catalogue, and how telling it is."""
+
+from collections.abc import Mapping, Sequence
+from math import log
+from typing import NamedTuple
+
+from toolcrib.search.terms import content_words, word_terms
+from toolcrib.search.text import brands, is_run
+from toolcrib.search.vocabulary import Vocabulary
+
+GUESS = 0.6  # a word that was only guessed (another ending, a typo) counts that much
+MAX_WORDS = 64  # of a request
+
+
+class AskedWord(NamedTuple):
+    """One word of a request: the terms it stands for and how rare it is. A tuple: each search makes a dozen."""
+
+    word: str
+    terms: tuple[str, ...]
+    rarity: float  # inverse document frequency
+    guessed: bool = False
+
+    @property
+    def weight(self) -> float:
+        """What it is worth to have it: a guess may be wrong."""
+        return self.rarity * GUESS if self.guessed else self.rarity
+
+    @property
+    def known(self) -> bool:
+        """Whether any tool has it, or a word it may stand for."""
+        return bool(self.terms)
+
+
+def spoken_words(text: str, frequency: Mapping[str, int]) -> list[str]:
+    """The telling words of a request, each once; `frequency` knows the terms of the tools."""
+    spoken = content_words(text)
+    for name, opened in brands(text).items():
+        if any(term in frequency for term in word_terms(name)):  # tools know `GitHub` by its one word, too
+            spoken = list(dict.fromkeys([*(word for word in spoken if word not in opened), name]))
+    return spoken[:MAX_WORDS]
+
+
+def asked_word(word: str, frequency: Mapping[str, int], vocabulary: Vocabulary, *, tools: int) -> AskedWord:
+    """How a word of a request is understood where terms stand in so many of the tools, by `frequency`."""
+    own = tuple([term for term in word_terms(word) if term in frequency])
+    if own:
+        return AskedWord(word, own, _rarity(own, frequency, tools))
+    # A run of which no single character is known resembles nothing.
+    guesses = [] if is_run(word) else vocabulary.guesses(word)
+    found = tuple(dict.fromkeys([term for guess in guesses for term in word_terms(guess)[:1] if term in frequency]))
+    return AskedWord(word, found, _rarity(found, frequency, tools), guessed=bool(found))
+
+
+def guess_strength(asked: AskedWord) -> float:
+    """What each term of a word counts: several guesses share what one is worth."""
+    return GUESS / len(asked.terms) ** 0.5 if asked.guessed else 1.0
+
+
+def _rarity(found: Sequence[str], frequency: Mapping[str, int], tools: int) -> float:
+    most = max([frequency[term] for term in found], default=0)
+    return log(1 + (tools - most + 0.5) / (most + 0.5))

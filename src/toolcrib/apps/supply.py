@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from toolcrib.apps.document import AppDocument, Keys, Mistake
+from toolcrib.apps.mcp_servers import named_server, servers_of_file
 from toolcrib.apps.spec import OpenApi, RemoteAgent, Tools
 from toolcrib.apps.variables import Variables
 from toolcrib.catalog import Catalog
@@ -13,6 +14,8 @@ from toolcrib.catalog_changes import Change
 from toolcrib.catalog_loading import load_catalog
 from toolcrib.discovery import refusals
 from toolcrib.errors import ModuleError, ToolcribError
+from toolcrib.settings import Settings
+from toolcrib.sources.mcp_server import McpServer
 from toolcrib.sources.source import Source
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
@@ -84,24 +87,20 @@ class Supply:
             (catalog.replace if name in catalog else catalog.add)(self._guarded(tool))
 
     def _mcp_file(self, catalog: Catalog, file: str) -> None:
-        from toolcrib.sources.mcp_config import read_mcp_servers
-
-        path = self.document.folder / file
-        for server in read_mcp_servers([path], self.variables.environment, self.document.folder):
+        for server in servers_of_file(file, self.variables, self.document.folder):
             self._mcp(catalog, server)
 
     def _mcp_server(self, catalog: Catalog, name: str, entry: Mapping[str, Any]) -> None:
-        from toolcrib.sources.mcp_server import read_mcp_server
+        self._mcp(catalog, named_server(name, entry, self.variables, self.document.folder))
 
-        given = self.variables.expanded(dict(entry), plain=False)  # `${...}` means what it means in such files
-        self._mcp(catalog, read_mcp_server(name, given, self.variables.environment, self.document.folder))
-
-    def _mcp(self, catalog: Catalog, server: Any) -> None:
+    def _mcp(self, catalog: Catalog, server: McpServer) -> None:
         from toolcrib.sources.mcp import McpSource  # late: loads the MCP libraries, from the extra `gateway`
+        from toolcrib.sources.mcp_login import saved_login
 
         for value in (*server.environment.values(), *server.headers.values()):
             self.variables.secrets.add(value)
-        self.sources.append(McpSource(server, _Holder(catalog, self._guarded)))
+        login = saved_login(server, Settings.from_environment(self.variables.environment).logins)
+        self.sources.append(McpSource(server, _Holder(catalog, self._guarded), auth=login))
 
     def _openapi(self, catalog: Catalog, name: str, service: OpenApi) -> None:
         from toolcrib.sources.openapi import OpenApiSource  # late: only apps with services need it

@@ -135,11 +135,15 @@ def runners_here(local: Catalog, mcp: Iterable[Path], seconds: float = SECONDS) 
         from toolcrib.sources.mcp import McpSource  # late: loads the MCP libraries
         from toolcrib.sources.mcp_config import read_mcp_servers
         from toolcrib.sources.mcp_limits import McpLimits
+        from toolcrib.sources.mcp_login import saved_login
 
         limits = McpLimits(connect_seconds=seconds, list_seconds=seconds)
+        logins = Settings.from_environment().logins
         for server in read_mcp_servers(paths):
             runners[f"mcp:{server.name}"] = FromSource(
-                lambda catalog, server=server: McpSource(server, catalog, limits=limits)
+                lambda catalog, server=server: McpSource(
+                    server, catalog, limits=limits, auth=saved_login(server, logins)
+                )
             )
     return runners
 

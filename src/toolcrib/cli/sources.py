@@ -1,26 +1,31 @@
 """`toolcrib sources`: which servers a configuration names, how they are, and what their tools would cost."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from cyclopts import App, Parameter
 
 from toolcrib.catalog import Catalog
+from toolcrib.cli.named_servers import named_servers
 from toolcrib.cli.options import Json
 from toolcrib.cli.output import Columns, note, say, write_json
 from toolcrib.cli.sources_login import login, logout
 from toolcrib.discovery.tokens import TokenCount, definitions_tokens, is_exact
 from toolcrib.errors import SourceConfigError
 from toolcrib.settings import Settings
+from toolcrib.sources.mcp_config import read_mcp_servers
+from toolcrib.sources.mcp_server import McpServer
 from toolcrib.sources.source import SourceState, ToolHolder
 from toolcrib.tools.tool import Tool
 
 if TYPE_CHECKING:
     from toolcrib.sources.mcp import McpSource
     from toolcrib.sources.openapi import OpenApiSource
+
+ReadServers: TypeAlias = Callable[[Iterable[Path]], tuple[McpServer, ...]]
 
 DEFAULT = ".mcp.json"
 SECONDS = 30.0
@@ -49,8 +54,8 @@ class SourceLine:
 def sources(*config: Path, timeout: float = SECONDS, log: bool = False, json: Json = False) -> int:
     """Start the MCP servers of configurations, and tell how they are and what their tools cost.
 
-    Read are the files of Claude, Cursor, VS Code, Gemini and Windsurf, and OpenAPI documents. Every server that is not
-    switched off is started, asked for its tools, and stopped again.
+    Read are the files of Claude, Cursor, VS Code, Gemini and Windsurf, apps, and OpenAPI documents. Every server
+    that is not switched off is started, asked for its tools, and stopped again.
 
     Example: `toolcrib sources .mcp.json ~/.cursor/mcp.json`
 
@@ -74,22 +79,23 @@ async def looked_at(paths: Sequence[Path], seconds: float) -> list[SourceLine]:
     """Every source of these files, started once and looked at."""
     from toolcrib.sources.group import SourceGroup
 
-    made = made_sources(paths, Catalog(), seconds)
+    made = made_sources(paths, Catalog(), seconds, read=named_servers)
     async with SourceGroup(made) as group:
         await group.settled()
         return [_line(source) for source in made]
 
 
-def made_sources(paths: Sequence[Path], catalog: ToolHolder, seconds: float) -> "list[McpSource | OpenApiSource]":
-    """A source for each server of the files."""
+def made_sources(
+    paths: Sequence[Path], catalog: ToolHolder, seconds: float, *, read: ReadServers = read_mcp_servers
+) -> "list[McpSource | OpenApiSource]":
+    """A source for each server of the files. Of an app only `read=named_servers` takes the servers: it is more."""
     from toolcrib.sources.mcp import McpSource  # late, as below: they load the MCP and HTTP libraries
-    from toolcrib.sources.mcp_config import read_mcp_servers
     from toolcrib.sources.mcp_limits import McpLimits
     from toolcrib.sources.mcp_login import saved_login
     from toolcrib.sources.openapi import OpenApiSource
 
     documents = [path for path in paths if _is_openapi(path)]
-    servers = read_mcp_servers(path for path in paths if path not in documents)
+    servers = read(path for path in paths if path not in documents)
     limits = McpLimits(connect_seconds=seconds, list_seconds=seconds)
     logins = Settings.from_environment().logins
     return [

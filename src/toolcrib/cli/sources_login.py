@@ -4,10 +4,10 @@ import asyncio
 import webbrowser
 from pathlib import Path
 
+from toolcrib.cli.named_servers import named_servers
 from toolcrib.cli.output import note, say
 from toolcrib.errors import SourceConfigError, did_you_mean
 from toolcrib.settings import Settings
-from toolcrib.sources.mcp_config import read_mcp_servers
 from toolcrib.sources.mcp_server import McpServer
 
 DEFAULT = ".mcp.json"
@@ -16,16 +16,16 @@ _NEGATIVE = 2
 
 
 def login(name: str, *config: Path, timeout: float = SECONDS, no_browser: bool = False) -> int:
-    """Log in to an MCP server elsewhere. Its page opens in your browser; the login is kept for the gateway.
+    """Log in to an MCP server elsewhere. Its page opens in your browser; the login is kept.
 
     The server says where its users log in (OAuth). Tokens are kept in your data folder, readable by you alone, and
-    renewed when they are over. A running gateway takes a new login at its next try.
+    renewed when they are over. The gateway and apps use them; what is running takes a new login at its next try.
 
     Example: `toolcrib sources login github .mcp.json`
 
     Args:
         name: The server, as its configuration names it.
-        config: Files that name servers; `.mcp.json` if none is given.
+        config: Files that name servers, also apps; `.mcp.json` if none is given.
         timeout: How long to wait for you, in seconds.
         no_browser: Only show the address of the page.
     """
@@ -50,7 +50,7 @@ def logout(name: str, *config: Path) -> int:
 
     Args:
         name: The server, as its configuration names it.
-        config: Files that name servers; `.mcp.json` if none is given.
+        config: Files that name servers, also apps; `.mcp.json` if none is given.
     """
     from toolcrib.sources.mcp_login import LoginFile
 
@@ -62,7 +62,7 @@ def logout(name: str, *config: Path) -> int:
 
 
 def _server(name: str, config: tuple[Path, ...]) -> McpServer:
-    servers = {server.name: server for server in read_mcp_servers(config or (Path(DEFAULT),))}
+    servers = {server.name: server for server in named_servers(config or (Path(DEFAULT),))}
     if name not in servers:
         hint = did_you_mean(name, servers) or f"There are: {', '.join(servers) or 'none'}."
         raise SourceConfigError(f"There is no server named {name!r}.", hint=hint)

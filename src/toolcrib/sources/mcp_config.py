@@ -30,11 +30,15 @@ def read_mcp_servers(
     `folder` is what `${workspaceFolder}` means; the present folder if not given.
     """
     here = folder or Path.cwd()
+    return told_apart(server for path in map(Path, paths) for server in _servers_of(path, environment, here))
+
+
+def told_apart(servers: Iterable[McpServer]) -> tuple[McpServer, ...]:
+    """Each server once, and each with a name of its own."""
     found: list[McpServer] = []
-    for path in map(Path, paths):
-        for server in _servers_of(path, environment, here):
-            if not any(_same(server, other) for other in found):
-                found.append(server)
+    for server in servers:
+        if not any(_same(server, other) for other in found):
+            found.append(server)
     names = distinct(server.name for server in found)
     return tuple(replace(server, name=name) for server, name in zip(found, names, strict=True))
 

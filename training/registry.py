@@ -14,17 +14,13 @@ import gzip
 import json
 import lzma
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from toolcrib.search.text import words
 from training.corpus import PACK, read_parallel
+from training.sentences import Pair, distinct, sentences, spoken
 
-Pair = tuple[str, str]
-
-TAG = re.compile(r"<[^>]+>")
-SENTENCE_END = re.compile(r"(?<=[a-z0-9)][.!?])\s+(?=[A-Z])")
 LANGUAGES = {  # FreeDict's codes and ours
     "ara": "ar", "bul": "bg", "ces": "cs", "dan": "da", "deu": "de", "ell": "el", "fin": "fi", "fra": "fr",
     "hin": "hi", "hun": "hu", "ind": "id", "ita": "it", "jpn": "ja", "nld": "nl", "nor": "nb", "pol": "pl",
@@ -32,17 +28,6 @@ LANGUAGES = {  # FreeDict's codes and ours
 }  # fmt: skip
 OTHER_SCRIPTS = {"ar", "bg", "el", "hi", "ja", "ru"}
 MAX_DESCRIPTIONS, MAX_WORDS = 60_000, 25_000
-
-
-def sentences(text: str) -> list[str]:
-    """The sentences of a text without its markup."""
-    plain = " ".join(TAG.sub(" ", text).split())
-    return [sentence for sentence in SENTENCE_END.split(plain) if 12 < len(sentence) < 300]
-
-
-def spoken(name: str) -> str:
-    """`CreateDBInstance` and `compute.instances.list` as words."""
-    return " ".join(words(name.replace(".", " ").replace("/", " ")))
 
 
 def aws_operations(folder: Path) -> Iterator[Pair]:
@@ -185,23 +170,17 @@ def _json(file: Path) -> Any:
     return json.loads(content)
 
 
-def _distinct(pairs: Iterable[Pair], *, most: int | None = None) -> list[Pair]:
-    """One pair for each explanation; evenly spread when there are too many."""
-    kept = list({told.casefold(): (name, told) for name, told in pairs}.values())
-    return kept[:: max(1, -(-len(kept) // most))] if most else kept
-
-
 def gather(folder: Path) -> dict[str, Any]:
     """Everything that the folder holds."""
     commands, examples = azure_commands(folder)
     known = {word for text in read_parallel()["en"] for word in text.casefold().split()}
-    operations = _distinct([*aws_operations(folder), *google_operations(folder), *github_operations(folder), *commands])
+    operations = distinct([*aws_operations(folder), *google_operations(folder), *github_operations(folder), *commands])
     listed = folder / "descriptions.txt"
     return {
         "operations": operations,
-        "examples": _distinct((told, shown) for shown, told in examples),
-        "descriptions": _distinct(debian_descriptions(listed) if listed.exists() else (), most=MAX_DESCRIPTIONS),
-        "terms": _distinct(computing_terms(folder)),
+        "examples": distinct((told, shown) for shown, told in examples),
+        "descriptions": distinct(debian_descriptions(listed) if listed.exists() else (), most=MAX_DESCRIPTIONS),
+        "terms": distinct(computing_terms(folder)),
         "words": foreign_words(folder, known),
     }
 

@@ -98,6 +98,11 @@ class Settings:
         return _user_data() / "logins"
 
 
+def variable(name: str, environment: Mapping[str, str] = os.environ) -> str | None:
+    """A variable that somebody names, such as the one that holds a secret."""
+    return environment.get(name, "").strip() or None
+
+
 def _model_by_key(said: Mapping[str, str]) -> str:
     return next((model for key, model in MODEL_BY_KEY.items() if key in said), OFFLINE)
 

@@ -20,6 +20,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAu
 from pydantic import AnyHttpUrl, BaseModel, ValidationError
 
 from toolcrib.sources.json_parts import mapping
+from toolcrib.sources.mcp_given_client import GivenClient
 from toolcrib.sources.mcp_server import McpServer
 
 CLIENT_NAME = "Toolcrib"
@@ -58,6 +59,13 @@ class LoginFile(TokenStorage):
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         return _as(OAuthClientInformationFull, self._said().get("client"))
 
+    async def given(self) -> GivenClient | None:
+        """The client that somebody registered by hand, with which the last login was made."""
+        client, port = await self.get_client_info(), self._said().get("given_port")
+        if client is None or not isinstance(port, int):
+            return None
+        return GivenClient(id=client.client_id, secret=client.client_secret, port=port)
+
     def metadata(self) -> OAuthMetadata | None:
         """Where the server that gave the tokens renews them."""
         return _as(OAuthMetadata, self._said().get("metadata"))
@@ -67,7 +75,11 @@ class LoginFile(TokenStorage):
         self._write(tokens=tokens.model_dump(mode="json", exclude_none=True), expires_at=over)
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        self._write(client=client_info.model_dump(mode="json", exclude_none=True))
+        self._write(client=client_info.model_dump(mode="json", exclude_none=True), given_port=None)
+
+    def set_given(self, client: GivenClient, metadata: OAuthMetadata | None) -> None:
+        """Keep who we are there, to renew the login and to make the next one."""
+        self._write(client=client.known_as(metadata).model_dump(mode="json", exclude_none=True), given_port=client.port)
 
     def set_metadata(self, metadata: OAuthMetadata) -> None:
         self._write(metadata=metadata.model_dump(mode="json", exclude_none=True))

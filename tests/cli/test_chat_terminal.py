@@ -102,7 +102,7 @@ def test_a_talk_with_cards_and_ctrl_c(person: Person) -> None:
     assert "pydantic-ai v" not in card  # its banner
     person.reads(">")
     person.types("Please count\r")
-    person.reads("One ")
+    person.reads("One")
     person.types("\x03")
     person.reads("stopped")
     person.reads(">")

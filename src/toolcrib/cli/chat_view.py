@@ -3,6 +3,7 @@
 A view only draws; what happens is decided by whoever hands it the events.
 """
 
+import atexit
 import json
 import sys
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from rich.status import Status
 from rich.text import Text
 
 from toolcrib.agent import events
+from toolcrib.cli.chat_markdown import MarkdownStream
 from toolcrib.cli.output import clean, complain, console, note
 
 WAITS = "requires_confirmation:"  # what the model reads when a call waits for the user's yes
@@ -23,13 +25,17 @@ MOST_ARGUMENT_CHARACTERS = 300
 
 
 class ChatView:
-    """Draws events. On a terminal the words come as they are written; into a pipe goes the answer alone."""
+    """Draws events. On a terminal the words come as they are written, and look as their Markdown says; into a pipe goes
+    the answer alone, as it is."""
 
     def __init__(self) -> None:
         self._live = sys.stdout.isatty()
         self._talk: Console = console(sys.stderr)
         self._spinner: Status | None = None
         self._open_line = False  # words stand on the last line, and no end of line yet
+        page = Console(highlight=False)
+        self._markdown = MarkdownStream(page) if self._live and not page.is_dumb_terminal else None
+        atexit.register(self._settle)  # whatever ends the program: a cursor that was hidden is shown again
         self._streamed = ""
         self._started: dict[str, events.ToolStarted] = {}
 
@@ -81,6 +87,11 @@ class ChatView:
             self._spinner.stop()
             self._spinner = None
 
+    def _settle(self) -> None:
+        self.rest()
+        if self._markdown is not None:
+            self._markdown.rest()
+
     def _busy(self, doing: str) -> None:
         if self._talk.is_terminal and self._live:
             self._spinner = self._talk.status(Text(clean(doing), style="dim"))
@@ -89,20 +100,26 @@ class ChatView:
     def _write(self, delta: str) -> None:
         if self._live and delta:
             self._streamed += delta
-            sys.stdout.write(clean(delta))
-            sys.stdout.flush()
-            self._open_line = not delta.endswith("\n")
+            self._put(delta)
 
     def _answer(self, text: str) -> None:
         """The answer, unless it has just been streamed."""
         if not (self._live and text and self._streamed.endswith(text)):
             self._end_line()
-            sys.stdout.write(clean(text))
-            self._open_line = not text.endswith("\n")
+            self._put(text)
         self._end_line()
+
+    def _put(self, text: str) -> None:
+        if self._markdown is not None:
+            self._markdown.write(text)
+            return
+        sys.stdout.write(clean(text))
         sys.stdout.flush()
+        self._open_line = not text.endswith("\n")
 
     def _end_line(self) -> None:
+        if self._markdown is not None:
+            self._markdown.end()
         if self._open_line:
             sys.stdout.write("\n")
             sys.stdout.flush()

@@ -9,6 +9,9 @@
 | chatter | this is small talk, near no tool |
 | definitions | this word means this (WordNet, FOLDOC), this package does this (Debian) |
 | operations | as names, from the interfaces of AWS, Azure, Google and GitHub |
+| interfaces | as names, from everyday services: OpenAPI descriptions, clients, chat bots |
+| tellings | as definitions: a summary and a description of one operation |
+| utterances | as names: what people say to a voice assistant, and what they ask for |
 | words | this word of another language is this English word (FreeDict) |
 | english | how near the teacher finds these texts |
 """
@@ -104,15 +107,17 @@ def _bench(material: Material, bench: dict[str, Any], without: tuple[str, ...]) 
 
 
 def _registry(material: Material, registry: dict[str, Any]) -> None:
-    """What packages of the registries say: operations with their names, packages and terms with what they are."""
+    """What packages of the registries say. Every English text among it is also put to the teacher."""
 
     def numbered(kind: str) -> list[tuple[int, int]]:
         rows = [(material.number(name), material.number(told[:300])) for name, told in registry[kind]]
         material.english.update(number for row in rows for number in row)
         return rows
 
-    material.names += numbered("operations") + numbered("examples")
-    material.definitions += numbered("descriptions") + numbered("terms")
+    for kind in ("operations", "examples", "interfaces", "utterances"):
+        material.names += numbered(kind)
+    for kind in ("descriptions", "terms", "tellings"):
+        material.definitions += numbered(kind)
     words = [pair for pairs in registry["words"].values() for pair in pairs]
     material.translations["words"] = [(material.number(word), material.number(english)) for word, english in words]
     material.english.update(number for _, number in material.translations["words"])

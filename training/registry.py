@@ -1,11 +1,12 @@
 """English of the kind tools are described in, and words of other languages, out of packages that anyone can install.
 
-    python -m training.registry FOLDER      # into training/work/pack/registry.json.xz
+    python -m training.registry FOLDER PACKAGES      # into training/work/pack/registry.json.xz
 
 `FOLDER` holds what these packages unpack to, whichever of them are there: `botocore`, `google-api-python-client` and
 `azure-cli` of PyPI, `@octokit/openapi` of npm, `dict-freedict-*` and `dict-foldoc` of Debian; as `descriptions.txt`
-Debian's own package list (`Translation-en`, after `apt-get -o Acquire::Languages=en update`). None of their text is
-shipped: the table learns which words go together.
+Debian's own package list (`Translation-en`, after `apt-get -o Acquire::Languages=en update`). `PACKAGES` holds the
+packages that `data/packages.tsv` lists, each in a folder of its name (`@` left out, `/` as `-`): interfaces of everyday
+services, and requests to voice assistants. None of their text is shipped: the table learns which words go together.
 """
 
 import argparse
@@ -18,8 +19,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.data import OPEN_SETS, load
+from training import strangers
+from training.clients import client_operations
 from training.corpus import PACK, read_parallel
+from training.interfaces import names_with_meaning, openapi_operations, two_tellings
 from training.sentences import Pair, distinct, sentences, spoken
+from training.utterances import skill_requests
 
 LANGUAGES = {  # FreeDict's codes and ours
     "ara": "ar", "bul": "bg", "ces": "cs", "dan": "da", "deu": "de", "ell": "el", "fin": "fi", "fra": "fr",
@@ -170,25 +176,44 @@ def _json(file: Path) -> Any:
     return json.loads(content)
 
 
-def gather(folder: Path) -> dict[str, Any]:
-    """Everything that the folder holds."""
+def gather(folder: Path, packages: Path) -> dict[str, Any]:
+    """Everything that the folders hold."""
     commands, examples = azure_commands(folder)
     known = {word for text in read_parallel()["en"] for word in text.casefold().split()}
     operations = distinct([*aws_operations(folder), *google_operations(folder), *github_operations(folder), *commands])
     listed = folder / "descriptions.txt"
-    return {
+    everyday = list(openapi_operations(packages))
+    kinds = {
         "operations": operations,
         "examples": distinct((told, shown) for shown, told in examples),
         "descriptions": distinct(debian_descriptions(listed) if listed.exists() else (), most=MAX_DESCRIPTIONS),
         "terms": distinct(computing_terms(folder)),
-        "words": foreign_words(folder, known),
+        "interfaces": distinct([*names_with_meaning(everyday), *client_operations(packages)]),
+        "tellings": two_tellings(everyday),
+        "utterances": list(skill_requests(packages)),
     }
+    tested = measured_texts(packages)
+    kept = {kind: [pair for pair in pairs if not _is_tested(pair, tested)] for kind, pairs in kinds.items()}
+    return {**kept, "words": foreign_words(folder, known)}
+
+
+def measured_texts(packages: Path) -> set[str]:
+    """What is measured with, and therefore never learned from: test queries, and requests to a home."""
+    texts = {query.text.casefold() for name in OPEN_SETS for query in load(name, limit=None).queries}
+    home = packages / "home-assistant-intents"
+    return texts | ({query.text.casefold() for query in strangers.read(home).queries} if home.exists() else set())
+
+
+def _is_tested(pair: Pair, tested: set[str]) -> bool:
+    return any(text.casefold() in tested for text in pair)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Pack what registry packages teach.")
     parser.add_argument("folder", type=Path)
-    gathered = gather(parser.parse_args().folder)
+    parser.add_argument("packages", type=Path, help="the packages of data/packages.tsv, a folder each")
+    arguments = parser.parse_args()
+    gathered = gather(arguments.folder, arguments.packages)
     (PACK / "registry.json.xz").write_bytes(lzma.compress(json.dumps(gathered, ensure_ascii=False).encode(), preset=9))
     for kind, content in gathered.items():
         print(f"{kind}: {sum(map(len, content.values())) if isinstance(content, dict) else len(content)}")

@@ -14,7 +14,7 @@ SHORTEST, LONGEST = 12, 300
 # `[text](address)` and reStructuredText's `:role:`text`` keep their text; signs that only format are dropped.
 LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 ROLE = re.compile(r":[\w:]+:`~?([^`<]*)[^`]*`")
-FORMAT = re.compile(r"[`*#|]+|__|\s#\s*noqa.*")
+FORMAT = re.compile(r"[`*#|]+|__|-{3,}|\s#\s*noqa.*")
 CODE = re.compile(r"https?:|www\.|[{}<>\\=$]|->|::|\w+\(\)")  # what is left with one of these is not a sentence
 
 FREQUENT = {

@@ -92,9 +92,9 @@ def two_tellings(operations: Iterable[Operation]) -> list[Pair]:
     by_provider: dict[str, list[Pair]] = defaultdict(list)
     for operation in operations:
         summary = operation.summary
-        # A description that only begins with the summary teaches that a text is near itself.
-        told = operation.description.removeprefix(summary.rstrip(".")).strip(" .")
-        if summary and told and says_more(told, summary):
+        # A description that begins with the summary teaches that a text is near itself: what comes after it counts.
+        told = operation.description.removeprefix(f"{summary.rstrip('.')}. ")
+        if summary and not told.startswith(summary.rstrip(".")) and says_more(told, summary):
             by_provider[operation.provider].append((summary, told))
     # "List users" is said by many services: the first to say it keeps it.
     return list({summary.casefold(): (summary, told) for summary, told in reversed(spread(by_provider))}.values())

@@ -51,8 +51,23 @@ def test_names_and_tellings_are_learned_from_operations() -> None:
         ("Radio post songs votes", "Adds your vote for a song to the chart."),
     ]
     assert interfaces.two_tellings(operations) == [
-        ("Look up a station by its call sign", "Returns what is on air now. See the guide"),
+        ("Look up a station by its call sign", "Returns what is on air now. See the guide."),
     ]
+
+
+@pytest.mark.parametrize(
+    ("description", "learned"),
+    [
+        ("Add a song. It is played after the current one.", ["It is played after the current one."]),
+        ("Add a song to the queue of the station.", []),
+        ("Add a song", []),
+        ("", []),
+    ],
+)
+def test_a_description_that_begins_with_the_summary_is_learned_without_it(description: str, learned: list[str]) -> None:
+    operation = Operation("radio.example", "Radio", "add", "Add a song", description)
+
+    assert [told for _, told in interfaces.two_tellings([operation])] == learned
 
 
 def test_no_service_fills_the_list() -> None:

@@ -23,6 +23,35 @@ def test_a_new_app_runs_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert Path("helper/files").is_dir()
 
 
+@pytest.mark.parametrize(
+    ("said", "answered"),
+    [
+        ("greet Ada", "Hello, Ada!"),
+        ("greet", "For **greet**: what should **name** be?"),
+        ("create a file notes.txt with the text hello", "**notes.txt**"),
+        ("write a file notes.txt", "For **fs_write**: what should **content** be?"),
+        ("remember that I like tea", "- text: I like tea"),
+    ],
+)
+def test_its_tools_are_used_as_somebody_would_try_them(
+    said: str, answered: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["new", "helper"]) == 0
+    assert main(["run", "helper/app.yaml", "-m", said]) == 0
+    assert answered in capsys.readouterr().out
+    if "hello" in said:
+        assert Path("helper/files/notes.txt").read_text() == "hello"
+
+
+def test_a_folder_is_not_its_app(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["new", "helper"])
+    Path("empty").mkdir()
+    assert main(["run", "helper"]) == main(["run", "empty"]) == 1
+    said = capsys.readouterr().err
+    assert "helper: an app is a file, and this is a folder.\nhint: Name the file in it: helper/app.yaml" in said
+    assert "hint: Name its file." in said
+
+
 def test_it_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", "helper", "--in", "apps"]) == 0
     text = Path("apps/helper/app.yaml").read_text("utf-8")

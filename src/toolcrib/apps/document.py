@@ -39,6 +39,9 @@ class AppDocument:
     @classmethod
     def read(cls, path: Path) -> "AppDocument":
         """Read a file; raises `AppError` with a line when it is not YAML, or not a mapping."""
+        if path.is_dir():
+            hint = f"Name the file in it: {path / 'app.yaml'}" if (path / "app.yaml").is_file() else "Name its file."
+            raise AppError(f"{path}: an app is a file, and this is a folder.", hint=hint)
         try:
             yaml = YamlDocument.read(path)
         except MetadataError as error:

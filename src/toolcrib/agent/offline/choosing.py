@@ -88,7 +88,8 @@ def _is_bare(errand: Errand, tool: KnownTool) -> bool:
     """Whether a word or two without a verb led to a tool that does something: too little to act on."""
     said = errand.said.words
     bare = len(said) <= _BARE and not any(is_run(word.folded) for word in said)
-    return bare and not tool.looks and not any(deed_of(word.folded) or word.folded == tool.verb for word in said)
+    verb = tool.verb or next(iter(tool.words), "")  # "greet" is a verb as well, though not one that many names have
+    return bare and not tool.looks and not any(deed_of(word.folded) or word.folded == verb for word in said)
 
 
 def _is_groundless(errand: Errand, tool: KnownTool) -> bool:

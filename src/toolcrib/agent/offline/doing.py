@@ -17,6 +17,7 @@ from toolcrib.agent.offline.meaning import is_like
 from toolcrib.agent.offline.parameters import singular
 from toolcrib.agent.offline.references import Known
 from toolcrib.agent.offline.request_text import RequestText
+from toolcrib.agent.offline.text_values import BODIES
 from toolcrib.agent.offline.things import Thing, things_in
 from toolcrib.agent.offline.wording import say
 
@@ -140,9 +141,10 @@ def _renamed(call: Call, field: str, there_are: str) -> Call | None:
 
 
 def is_argument(extra: str, tool: KnownTool) -> bool:
-    """Whether "with a title X" speaks of an argument of the tool itself."""
+    """Whether "with a title X" speaks of an argument of the tool itself; "with the text X" also of a `content`."""
     said = {singular(word.folded) for word in RequestText(extra).unquoted.words if not word.is_small}
-    return bool(said & {singular(word) for one in tool.parameters for word in one.words if not one.is_reference})
+    named = {singular(word) for one in tool.parameters for word in one.words if not one.is_reference}
+    return bool(said & (named | BODIES if named & BODIES else named))
 
 
 def added(extra: str) -> Errand:

@@ -10,6 +10,8 @@ from toolcrib.agent.offline.request_text import RequestText
 from toolcrib.agent.offline.spoken import END, OPENING, Words, is_about
 from toolcrib.agent.offline.vocabulary import ARTICLES, NEW, PREPOSITIONS
 
+_THAT = re.compile(r"(?i)^(?:that|this)\b[\s:,]*")
+
 
 def _set(said: str) -> frozenset[str]:
     return frozenset(said.split())
@@ -17,7 +19,7 @@ def _set(said: str) -> frozenset[str]:
 
 _QUERIES = _set("query q search keyword keywords term terms question prompt topic phrase")
 TITLES = _set("title name label subject headline heading caption")
-_BODIES = _set("body content text message description note comment markdown fact value data")
+BODIES = _set("body content text message description note comment markdown fact value data")
 _ADDRESSES = _set("url uri link href address website endpoint webhook")
 MAILS = _set("email mail recipient recipients to cc sender")
 _PATHS = _set("path file filename folder directory filepath dir")
@@ -57,7 +59,7 @@ def text_value(parameter: Parameter, given: Words) -> str | None:
             return given.spend(found)
     if names & TITLES:
         return _title(parameter, given)
-    if names & _BODIES:
+    if names & BODIES:
         return _body(parameter, given)
     return _other(parameter, given) if parameter.required else None
 
@@ -153,8 +155,22 @@ def _body(parameter: Parameter, given: Words) -> str | None:
         return given.spend(quoted) if parameter.required else None
     titled = any(set(one.words) & TITLES and one.required for one in given.tool.parameters)
     if parameter.required and not titled:  # the only place for what the user wants kept
-        return _object_phrase(given) or None
+        if kept := _after_own_verb(given):
+            return kept
+        phrase = _object_phrase(given)
+        return phrase if phrase and not given.spent & set(phrase.split()) else None
     return None
+
+
+def _after_own_verb(given: Words) -> str:
+    """All that follows the tool's own verb, where that is all there is to it: "remember that I like tea"."""
+    verb, tool = given.said.verb, given.tool
+    if verb is None or not tool.verb or verb.folded != tool.verb or tool.words[-1] != tool.verb:
+        return ""
+    if given.spent or any(is_about(word, tool.nouns) for word in given.said.words):
+        return ""
+    rest = given.said.text[verb.start + len(verb.text) :].strip(END)
+    return _THAT.sub("", rest, count=1)
 
 
 def _other(parameter: Parameter, given: Words) -> str | None:

@@ -12,7 +12,8 @@ ToolcribError
 ├── QueryFileError          a file of labelled requests is wrong; names file and line
 ├── ModeError               a mode, a context window or a share that cannot be
 ├── NativeFormError         tools that a provider would refuse
-├── ModelError              a model that cannot be used: an unknown name, no key
+├── ModelError              a model that cannot be used: an unknown name, a provider that is not installed
+│   └── ModelKeyError           its key is not set
 ├── PromptError             a section of the agent's prompt that cannot be
 ├── ConfirmationError       a question to the user that cannot be answered any more
 ├── StoreError              sessions cannot be kept or read: a damaged file, a newer version, a full disk
@@ -58,7 +59,8 @@ class UnknownToolError(CatalogError):
     """A name that is not in the catalog."""
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"There is no tool named {name!r}.", hint=did_you_mean(name, known))
+        hint = did_you_mean(name, known) or "See: toolcrib tools list"
+        super().__init__(f"There is no tool named {name!r}.", hint=hint)
         self.name = name
 
 
@@ -107,6 +109,10 @@ class NativeFormError(ToolcribError):
 
 class ModelError(ToolcribError):
     """A model that cannot be used."""
+
+
+class ModelKeyError(ModelError):
+    """A model whose key is not set."""
 
 
 class PromptError(ToolcribError):

@@ -54,7 +54,7 @@ def test_a_missing_key_is_told_with_the_variable(monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ModelError, match="OPENAI_API_KEY") as refused:
         model_for("openai:gpt-5.4")
-    assert refused.value.hint == "Set the variable it names, or use the model 'offline', which needs no key."
+    assert refused.value.hint == "Set that variable, or use the model 'offline', which needs no key."
 
 
 def test_an_unknown_model_is_told() -> None:

@@ -77,6 +77,9 @@ def test_a_server_that_no_app_names_is_said(write, capsys: pytest.CaptureFixture
         """)
     assert main(["sources", "login", "dusk", str(path)]) == 1
     assert "Did you mean 'desk'?" in capsys.readouterr().err
+    path.write_text("app: {app_id: bot}\nagents: [{id: main}]\n")
+    assert main(["sources", str(path)]) == 1
+    assert f"error: {path}: there are no MCP servers in it." in capsys.readouterr().err
     path.write_text("tools: [")
     assert main(["sources", "login", "desk", str(path)]) == 1
     assert f"error: {path}:" in capsys.readouterr().err

@@ -181,8 +181,11 @@ def test_a_tool_that_fails_is_a_card_and_no_traceback(chat: Talk) -> None:
 def test_a_model_that_cannot_be_used_is_said_first(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert main(["chat", "--from", OFFICE, "--model", "openai:gpt-5.4", "-m", "Hello"]) == 1
-    assert capsys.readouterr().err.startswith("error: The model 'openai:gpt-5.4' cannot be used: ")
+    assert main(["chat", "--from", OFFICE, "--model", "openai:gpt-5.4", "-m", "Hello"]) == 3
+    told = "error: The model 'openai:gpt-5.4' cannot be used: OPENAI_API_KEY is not set.\n"
+    assert capsys.readouterr().err.startswith(told)
+    assert main(["chat", "--from", OFFICE, "--model", "nosuch", "-m", "Hello"]) == 1
+    assert "Name a provider and a model" in capsys.readouterr().err
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     assert main(["chat", "--from", OFFICE, "--json"]) == 1
     assert "A chat at a terminal is no JSON." in capsys.readouterr().err

@@ -27,7 +27,7 @@ def toolcrib(*arguments: str, **environment: str) -> subprocess.CompletedProcess
         (
             ["xyzzy"],
             'error: Unknown command "xyzzy".\n'
-            "hint: There are: chat, run, new, schema, demo, serve, search, explain, ...\n",
+            "hint: There are: demo, chat, new, run, serve, schema, search, explain, ...\n",
         ),
         (["tools", "shwo"], 'error: Unknown command "shwo".\nhint: Did you mean "show"?\n'),
         (["check", "--form", "x"], "error: Unknown option: --form.\nhint: Did you mean --from?\n"),
@@ -42,7 +42,7 @@ def test_a_wrong_command_is_a_usage_error_with_a_hint(
 
 def test_a_missing_argument_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tools", "show"]) == 1
-    assert capsys.readouterr().err.endswith("hint: See: toolcrib --help\n")
+    assert capsys.readouterr().err.endswith("hint: See: toolcrib tools show --help\n")
 
 
 def test_our_errors_are_shown_as_error_and_hint(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,6 @@
 """Which model thinks: one by name at any provider, one at an OpenAI-compatible address, or none (`offline`)."""
 
+import re
 from typing import Any
 
 from pydantic_ai.exceptions import UserError
@@ -8,7 +9,7 @@ from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.wrapper import WrapperModel
 
 from toolcrib.discovery.wire import Wire
-from toolcrib.errors import MissingExtraError, ModelError
+from toolcrib.errors import MissingExtraError, ModelError, ModelKeyError
 from toolcrib.settings import OFFLINE
 
 _NO_KEY = "none"  # servers that need no key still want the header
@@ -28,11 +29,16 @@ def model_for(model: Model | str, *, base_url: str | None = None, api_key: str |
     try:
         return infer_model(model) if base_url is None else _at(base_url, model, api_key or _NO_KEY)
     except UserError as error:  # an unknown name, or no key
-        raise ModelError(f"The model {model!r} cannot be used: {error}", hint=_hint(str(error))) from error
+        if key := _KEY.search(str(error)):
+            raise ModelKeyError(f"The model {model!r} cannot be used: {key[0]} is not set.", hint=_SET_KEY) from error
+        raise ModelError(f"The model {model!r} cannot be used: {error}", hint=_NAME) from error
     except ImportError as error:  # a provider whose package is not installed
         raise ModelError(f"The model {model!r} cannot be used: {error}", hint=_INSTALL) from error
 
 
+_KEY = re.compile(r"\b[A-Z][A-Z0-9_]*_(?:API_KEY|KEY|TOKEN)\b")  # the variable that a provider misses
+_SET_KEY = "Set that variable, or use the model 'offline', which needs no key."
+_NAME = "Name a provider and a model, such as 'openai:gpt-5.4', or use 'offline'."
 _INSTALL = "Install the provider's package, or use 'offline', which needs none."
 
 
@@ -86,9 +92,3 @@ def _offline() -> Model:
     except ModuleNotFoundError as error:  # pragma: no cover - it is part of the package
         raise MissingExtraError("The offline model", "agent") from error
     return OfflineModel()
-
-
-def _hint(said: str) -> str:
-    if "API_KEY" in said or "api_key" in said:
-        return "Set the variable it names, or use the model 'offline', which needs no key."
-    return "Name a provider and a model, such as 'openai:gpt-5.4', or use 'offline'."

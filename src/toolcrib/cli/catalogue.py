@@ -14,7 +14,7 @@ from toolcrib.catalog_shared_calls import FromCatalog, FromSource, Runner
 from toolcrib.catalog_shared_changes import Registration
 from toolcrib.catalog_shared_source import SharedSource
 from toolcrib.cli.load import load_catalog
-from toolcrib.cli.options import From, Json
+from toolcrib.cli.options import Flag, From, Json
 from toolcrib.cli.output import Columns, note, say, write_json
 from toolcrib.cli.sources import SECONDS, made_sources
 from toolcrib.errors import StoreError
@@ -41,7 +41,7 @@ def publish(
     source: From = None,
     store: Place = None,
     tenant: Tenant = "",
-    review: bool = False,
+    review: Flag = False,
     timeout: float = SECONDS,
     json: Json = False,
 ) -> int:

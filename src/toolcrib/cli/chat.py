@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from cyclopts import Parameter
 
 from toolcrib.cli.load import load_catalog
-from toolcrib.cli.options import From, Json
+from toolcrib.cli.options import Flag, From
 from toolcrib.cli.output import note
 from toolcrib.cli.sessions import StorePlace
 from toolcrib.errors import LoadError, MissingExtraError
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 OK, WAITS, NO_ANSWER, STOPPED = 0, 2, 4, 130
 
 SurfaceName: TypeAlias = Literal["search", "browse", "domains"]
-Flag: TypeAlias = Annotated[bool, Parameter(negative=(), show_default=False)]
 
 
 def chat(
@@ -33,7 +32,7 @@ def chat(
     surface: SurfaceName = "search",
     message: Annotated[str | None, Parameter(name=["--message", "-m"])] = None,
     store: StorePlace = None,
-    json: Json = False,
+    json: Flag = False,
     verbose: Flag = False,
 ) -> int:
     """Talk with an agent that finds and uses these tools; /help tells what the chat itself can do.
@@ -41,7 +40,7 @@ def chat(
     Answers are on stdout, all else on stderr. Without a terminal, each line of stdin is what the user says; where
     a tool needs a yes, the next line is the answer. Ctrl-C stops the agent, not the program.
 
-    Exit codes: 0 answered, 2 something waits for your yes, 4 no answer.
+    Exit codes: 0 answered, 2 something waits for your yes, 3 the model's key is not set, 4 no answer.
 
     Example: `toolcrib chat --from examples/office --message "book a room for Friday"`
 

@@ -16,7 +16,7 @@ from toolcrib.catalog import Catalog
 from toolcrib.cli.catalogue import shared_source
 from toolcrib.cli.gateway_dry_run import looked_through
 from toolcrib.cli.gateway_setup import LockPlace, approve, install
-from toolcrib.cli.options import Json
+from toolcrib.cli.options import Flag, Json
 from toolcrib.cli.output import note, say
 from toolcrib.cli.serve import Names, tenants
 from toolcrib.cli.sources import DEFAULT, SECONDS, made_sources
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 CALLER = "http"  # who has a token without a name
 
-app = App(name="gateway", help="One MCP server in front of all the others.", default_parameter=Parameter(negative=()))
+app = App(name="gateway", default_parameter=Parameter(negative=()))
 
 
 @app.default
@@ -39,7 +39,7 @@ def gateway(
     http: int | None = None,
     host: str = HOST,
     surface: Literal["search", "browse"] = "search",
-    activate: bool = False,
+    activate: Flag = False,
     policy: Path | None = None,
     lock: LockPlace = None,
     catalogue: str | None = None,
@@ -47,10 +47,10 @@ def gateway(
     allow_host: Names = (),
     allow_origin: Names = (),
     timeout: float = SECONDS,
-    dry_run: bool = False,
+    dry_run: Flag = False,
     json: Json = False,
 ) -> int:
-    """Serve the tools of all MCP servers of configurations behind three tools: search_tools, get_tool, call_tool.
+    """Serve the tools of many MCP servers as one MCP server, behind three tools: search_tools, get_tool, call_tool.
 
     Read are the files of Claude, Cursor, VS Code, Gemini and Windsurf, and OpenAPI documents. Without --http it speaks
     MCP over stdin and stdout, as clients start it. Both protocols are spoken, 2025-11-25 and 2026-07-28.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from cyclopts import Parameter
 
-from toolcrib.cli.options import Json
+from toolcrib.cli.options import Flag, Json
 from toolcrib.cli.output import note, say, write_json
 from toolcrib.cli.sources import DEFAULT
 from toolcrib.errors import GatewayError
@@ -30,9 +30,9 @@ def install(
     lock: LockPlace = None,
     policy: Path | None = None,
     surface: Literal["search", "browse"] = "search",
-    activate: bool = False,
+    activate: Flag = False,
     file: FileHere = None,
-    write: bool = False,
+    write: Flag = False,
 ) -> int:
     """Print the entry by which an MCP client starts the gateway; with --write, put it into the client's file.
 
@@ -74,7 +74,7 @@ def install(
     return 0
 
 
-def approve(*names: str, lock: str, yes: bool = False, json: Json = False) -> int:
+def approve(*names: str, lock: str, yes: Flag = False, json: Json = False) -> int:
     """Show which definitions are held back and how they differ from the approved ones, and approve them.
 
     Example: `toolcrib gateway approve --lock tools.lock github__create_issue`

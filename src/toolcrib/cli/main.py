@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Group, Parameter
 
 from toolcrib.cli.bench import bench
 from toolcrib.cli.catalogue import app as catalogue
@@ -27,6 +27,7 @@ from toolcrib.cli.tokens import tokens
 from toolcrib.cli.tools import app as tools
 from toolcrib.errors import (
     EmbedderError,
+    ModelKeyError,
     SourceLoginError,
     StoreError,
     ToolcribError,
@@ -39,6 +40,7 @@ INTERRUPTED = 130
 
 EXIT_CODES: dict[type[ToolcribError], int] = {  # any other is USAGE
     EmbedderError: UNREACHABLE,
+    ModelKeyError: AUTH,
     SourceLoginError: AUTH,
     StoreError: UNREACHABLE,
     UnsetVariableError: AUTH,
@@ -57,23 +59,22 @@ app = App(
     default_parameter=Parameter(negative=()),
     suppress_keyboard_interrupt=False,  # `main` answers it
 )
-app.command(chat)
-app.command(run)
-app.command(new)
-app.command(schema)
-app.command(demo)
-app.command(serve)
-app.command(search)
-app.command(explain)
-app.command(tools)
-app.command(check)
-app.command(tokens)
-app.command(sources)
-app.command(gateway)
-app.command(catalogue)
-app.command(sessions)
-app.command(store)
-app.command(bench)
+app["--help"].group = app["--version"].group = Group("Options", sort_key=99)
+_GROUPS = {
+    "See it work": (demo, chat),
+    "Build an agent": (new, run, serve, schema),
+    "Look at tools": (search, explain, tools, check, tokens, bench),
+    "Connect": (gateway, sources, catalogue),
+    "Look after what is kept": (sessions, store),
+}
+for _place, (_name, _verbs) in enumerate(_GROUPS.items()):
+    _group = Group(_name, sort_key=_place)
+    for _verb in _verbs:
+        if isinstance(_verb, App):
+            _verb.group = _group
+            app.command(_verb)
+        else:
+            app.command(_verb, group=_group)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -111,4 +112,4 @@ def _message_and_hint(error: CycloptsError) -> tuple[str, str]:
         return message, f"Did you mean {near}"
     if lists or more:
         return message, f"There are: {commands or more}"
-    return message, "See: toolcrib --help"
+    return message, f"See: {' '.join(('toolcrib', *(error.command_chain or ())))} --help"

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from toolcrib.errors import SourceConfigError
 from toolcrib.sources.mcp_config import read_mcp_servers, told_apart
 from toolcrib.sources.mcp_server import McpServer
 
@@ -19,4 +20,7 @@ def _servers(path: Path) -> tuple[McpServer, ...]:
         return read_mcp_servers([path])
     from toolcrib.apps.mcp_servers import servers_of_app  # late: reads YAML
 
-    return servers_of_app(path.expanduser())
+    found = servers_of_app(path.expanduser())
+    if not found:
+        raise SourceConfigError(f"{path}: there are no MCP servers in it.", hint="Name them under tools.mcp_servers.")
+    return found

@@ -12,4 +12,5 @@ From: TypeAlias = Annotated[
         "with their metadata in `tools.yaml`. Without it, the tools of the reference CMS.",
     ),
 ]
+Flag: TypeAlias = Annotated[bool, Parameter(negative=(), show_default=False)]
 Json: TypeAlias = Annotated[bool, Parameter(name="--json", negative=(), show_default=False, help="Write JSON.")]

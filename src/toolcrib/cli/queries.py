@@ -18,9 +18,9 @@ def read_queries(path: Path, known: Collection[str]) -> list[LabelledQuery]:
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise QueryFileError(
-            f"{str(path)!r} cannot be read: {error}.", hint=did_you_mean(path.name, _beside(path))
-        ) from error
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        hint = did_you_mean(path.name, _beside(path)) or EXAMPLE
+        raise QueryFileError(f"{str(path)!r} cannot be read: {reason}.", hint=hint) from error
     queries = [_query(line, f"{path}:{number}", known) for number, line in enumerate(lines, start=1) if line.strip()]
     if not queries:
         raise QueryFileError(f"{str(path)!r} holds no requests.", hint=EXAMPLE)

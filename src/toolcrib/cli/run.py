@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from toolcrib.cli.chat import NO_ANSWER, OK, STOPPED, WAITS, Flag
-from toolcrib.cli.options import Json
+from toolcrib.cli.chat import NO_ANSWER, OK, STOPPED, WAITS
+from toolcrib.cli.options import Flag, Json
 from toolcrib.cli.output import clean, note
 from toolcrib.cli.sessions import StorePlace
 from toolcrib.errors import AppError, MissingExtraError

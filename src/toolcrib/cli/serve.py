@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 from cyclopts import Parameter
 
 from toolcrib.cli.load import load_catalog
-from toolcrib.cli.options import From
+from toolcrib.cli.options import Flag, From
 from toolcrib.cli.output import note, say
 from toolcrib.cli.sessions import StorePlace
 from toolcrib.errors import LoadError, MissingExtraError
@@ -38,7 +38,7 @@ def serve(
     token: Names = (),
     allow_host: Names = (),
     allow_origin: Names = (),
-    behind_proxy: Annotated[bool, Parameter(negative=())] = False,
+    behind_proxy: Flag = False,
     store: StorePlace = None,
     catalogue: str | None = None,
     mcp: Annotated[tuple[Path, ...], Parameter(negative=(), show_default=False, consume_multiple=False)] = (),

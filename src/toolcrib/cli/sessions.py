@@ -29,8 +29,8 @@ StorePlace: TypeAlias = Annotated[
     str | None,
     Parameter(
         name="--store",
-        help="Where they are kept: a file, or postgresql://user@host/database; else TOOLCRIB_STORE, else the user's "
-        "data folder.",
+        help="Where sessions are kept: a file, or postgresql://user@host/database; else TOOLCRIB_STORE, else the "
+        "user's data folder.",
     ),
 ]
 Tenant: TypeAlias = Annotated[str, Parameter(help="Whose sessions, where several share a store.", show_default=False)]

@@ -10,7 +10,7 @@ from cyclopts import App, Parameter
 
 from toolcrib.catalog import Catalog
 from toolcrib.cli.named_servers import named_servers
-from toolcrib.cli.options import Json
+from toolcrib.cli.options import Flag, Json
 from toolcrib.cli.output import Columns, note, say, write_json
 from toolcrib.cli.sources_login import login, logout
 from toolcrib.discovery.tokens import TokenCount, definitions_tokens, is_exact
@@ -51,7 +51,7 @@ class SourceLine:
 
 
 @app.default
-def sources(*config: Path, timeout: float = SECONDS, log: bool = False, json: Json = False) -> int:
+def sources(*config: Path, timeout: float = SECONDS, log: Flag = False, json: Json = False) -> int:
     """Start the MCP servers of configurations, and tell how they are and what their tools cost.
 
     Read are the files of Claude, Cursor, VS Code, Gemini and Windsurf, apps, and OpenAPI documents. Every server

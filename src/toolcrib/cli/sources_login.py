@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolcrib.cli.named_servers import named_servers
+from toolcrib.cli.options import Flag
 from toolcrib.cli.output import note, say
 from toolcrib.errors import SourceConfigError, SourceLoginError, did_you_mean
 from toolcrib.settings import Settings, variable
@@ -26,7 +27,7 @@ def login(
     client_secret_env: str | None = None,
     callback_port: int = 0,
     timeout: float = SECONDS,
-    no_browser: bool = False,
+    no_browser: Flag = False,
 ) -> int:
     """Log in to an MCP server elsewhere. Its page opens in your browser; the login is kept.
 

@@ -22,8 +22,9 @@ def taken_socket(options: Options, *, flag: str = "--port") -> socket.socket:
         taken.listen(_WAITING)
     except (OSError, OverflowError) as error:
         taken.close()
+        reason = str(getattr(error, "strerror", None) or error).rstrip(".")
         raise ServerError(
-            f"Cannot listen on {options.host}:{options.port}: {getattr(error, 'strerror', None) or error}.",
+            f"Cannot listen on {options.host}:{options.port}: {reason}.",
             hint=f"Choose another port with {flag}, or 0 for any that is free.",
         ) from error
     return taken

@@ -18,7 +18,7 @@ import python_api
 
 from toolcrib import errors, settings
 from toolcrib.apps.schema import reference_page
-from toolcrib.cli.main import app
+from toolcrib.cli.verbs import app
 from toolcrib.server.reference import http_page, metrics_page
 
 ROOT = Path(__file__).parents[1]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from toolcrib.cli.main import app, exit_code, main
+from toolcrib.cli.main import exit_code, main
+from toolcrib.cli.verbs import app
 from toolcrib.errors import EmbedderError, LoadError
 
 OFFICE = str(Path(__file__).parents[2] / "examples" / "office")
@@ -109,3 +110,15 @@ def test_control_characters_of_a_tool_do_not_reach_the_terminal(
     for verb in (["tools", "list"], ["tools", "show", "evil"]):
         assert main([*verb, "--from", str(tmp_path)]) == 0
         assert "\x1b" not in capsys.readouterr().out
+
+
+def test_the_command_is_quick_to_load() -> None:
+    code = """
+import sys
+import toolcrib.cli.main
+assert "cyclopts" not in sys.modules  # the verbs are loaded where Ctrl-C is answered
+import toolcrib.cli.verbs
+assert "numpy" not in sys.modules  # and help needs no search
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

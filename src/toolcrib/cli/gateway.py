@@ -14,7 +14,6 @@ from cyclopts import App, Parameter
 
 from toolcrib.catalog import Catalog
 from toolcrib.cli.catalogue import shared_source
-from toolcrib.cli.gateway_dry_run import looked_through
 from toolcrib.cli.gateway_setup import LockPlace, approve, install
 from toolcrib.cli.options import Flag, Json
 from toolcrib.cli.output import note, say
@@ -93,6 +92,8 @@ def gateway(
         activate=activate,
     )
     if dry_run:
+        from toolcrib.cli.gateway_dry_run import looked_through  # late: loads the search
+
         return asyncio.run(looked_through(made, json=json))
     if lock is None and catalogue is None:
         note("No --lock: tools are served as their servers describe them, also when that changes.")

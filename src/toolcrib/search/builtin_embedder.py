@@ -82,14 +82,16 @@ class BuiltinEmbedder:
     def _sum_features(self, words: Sequence[str]) -> NDArray[np.float64]:
         bags = [word_features(word) for word in words]
         rows, held = self._rows([feature for bag in bags for feature in bag])
-        scales = self._scales[rows].astype(np.float64)
+        scales = self._scales.take(rows, axis=0).astype(np.float64)
         scales *= held[:, None]
-        weights = _PAIRS.take(self._levels[rows]).view(np.float64).reshape(len(rows), scales.shape[1], -1)
+        weights = _PAIRS.take(self._levels.take(rows, axis=0)).view(np.float64).reshape(len(rows), scales.shape[1], -1)
         # One product a group of weights scales the rows and adds up each word's: [group, word, row] @ [group, row, :].
         owner = np.repeat(np.arange(len(bags)), [len(bag) for bag in bags])
         share = np.zeros((scales.shape[1], len(bags), len(rows)))
         share[:, owner, np.arange(len(rows))] = scales.T
-        return (share @ weights.transpose(1, 0, 2)).transpose(1, 0, 2).reshape(len(bags), -1)
+        summed = np.empty((len(bags), *weights.shape[1:]))
+        np.matmul(share, weights.transpose(1, 0, 2), out=summed.transpose(1, 0, 2))
+        return summed.reshape(len(bags), -1)
 
     def _rows(self, features: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         wanted = np.array(features, dtype=np.uint32)

@@ -54,7 +54,7 @@ Floats: TypeAlias = NDArray[np.float64]
 class Evidence:
     """The candidates of both arms, and the features of the request as a whole."""
 
-    numbers: NDArray[np.int64]
+    numbers: NDArray[np.int64]  # first what the lexical arm found, in its order, then what else is near
     lexical: Floats  # 0..1 for each candidate
     dense: Floats  # standard deviations above the mean
     features: Floats  # in the order of FEATURES

@@ -29,8 +29,7 @@ def basis(evidence: Evidence) -> Floats:
     rows[0] = lexical
     rows[1] = lexical * lexical
     rows[2] = dense
-    rows[3, np.argsort(-lexical, kind="stable")] = falling
-    rows[3] *= lexical > 0
+    np.multiply(falling, lexical > 0, out=rows[3])  # candidates stand in the order of the lexical arm
     rows[4, np.argsort(-dense, kind="stable")] = falling
     rows[5] = lexical * dense
     return rows

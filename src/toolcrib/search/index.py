@@ -7,7 +7,7 @@ confidence, companions.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from threading import RLock
 from time import monotonic, perf_counter
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.errors import UnknownToolError
+from toolcrib.search.answer import answer, similar
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.embedder import Embedder, Vectors
 from toolcrib.search.explanation import Explanation, explanation
@@ -26,7 +27,6 @@ from toolcrib.search.following import Followed, Part, Step, Where
 from toolcrib.search.holdings import Holdings
 from toolcrib.search.inquiry import Findings, Inquiry, Words
 from toolcrib.search.parts import parts
-from toolcrib.search.related import with_companions
 from toolcrib.search.result import Hit, Path, SearchResult
 from toolcrib.search.strategy import STRATEGIES, Strategy, strategy_for
 from toolcrib.search.text import words
@@ -99,7 +99,7 @@ class ToolIndex:
         with self._lock:
             findings = self._findings(asked)
             ranking, path, reason = self._verdict(asked, findings)
-            hits = self._hits(findings, ranking, limit, where)
+            hits = answer(self._holdings, self._usage, findings.words.matches[0].asked, ranking, limit, where)
         return SearchResult(
             hits=hits,
             confidence=confidence(path, findings),
@@ -156,17 +156,7 @@ class ToolIndex:
         """The tools nearest in meaning to one tool; without a dense arm, those that share its words."""
         with self._lock:
             self._catch_up()
-            number = self._number(name)
-            dense = self._holdings.dense
-            if dense is None or not dense.alive[number]:
-                return self._similar_words(number, limit)
-            scores = dense.scores(dense.vector(number)[None])[0]
-            others = [other for other, _ in self._holdings if other != number and dense.alive[other]]
-            others.sort(key=lambda other: (-scores[other], other))
-            return tuple(
-                Hit(name=self._holdings.tool(other).name, score=float(scores[other]), why="similar meaning")
-                for other in others[: max(0, limit)]
-            )
+            return similar(self._holdings, self._number(name), max(0, limit))
 
     def learn(self, query: str, name: str) -> None:
         """Remember that a request led to a tool that was really used."""
@@ -245,31 +235,6 @@ class ToolIndex:
         ]
         return verdict(findings, asked.strategy, named, tools=len(self._holdings), abstain=self._abstain)
 
-    def _hits(
-        self, findings: Findings, ranking: Sequence[tuple[int, float]], limit: int, where: Where | None
-    ) -> tuple[Hit, ...]:
-        """The answer, with the companions of its best tools."""
-
-        def companions(name: str) -> Iterable[str]:
-            number = self._holdings.number(name)
-            told = self._tool(number).related if number is not None else ()
-            for other in (*told, *self._usage.used_with(name)):
-                held = self._holdings.number(other)
-                if held is not None and (where is None or where(self._tool(held))):
-                    yield other
-
-        named = [(self._tool(number).name, share) for number, share in ranking[: limit * 2]]
-        return tuple(
-            Hit(name=name, score=share, why=f"often used with {owner}" if owner else self._why(findings.words, name))
-            for name, share, owner in with_companions(named, companions, limit)
-        )
-
-    def _why(self, said: Words, name: str) -> str:
-        number = self._holdings.number(name)
-        asked = said.matches[0].asked
-        matched = self._holdings.lexical.matched(number, asked) if number is not None else ()
-        return f"words: {', '.join(word.word for word in matched)}" if matched else "similar meaning"
-
     def _follow(self) -> None:
         """Take in what the catalogue announced, without a word to the embedder."""
         while self._steps:
@@ -292,15 +257,6 @@ class ToolIndex:
         for number, tool in self._holdings:
             mask[number] = where(tool)
         return mask
-
-    def _similar_words(self, number: int, limit: int) -> tuple[Hit, ...]:
-        tool = self._tool(number)
-        match = self._holdings.lexical.search(f"{tool.name} {tool.description}", max(0, limit) + 1)
-        return tuple(
-            Hit(name=self._tool(other).name, score=score / match.scores[0], why="similar words")
-            for other, score in zip(match.numbers, match.scores, strict=True)
-            if other != number
-        )[: max(0, limit)]
 
     def _number(self, name: str) -> int:
         number = self._holdings.number(name)

@@ -1,9 +1,10 @@
-"""From a ranking of candidates to the answer: names, reasons, and the companions of the best tools."""
+"""From a ranking to the answer, out of a database: names, reasons, and the companions of the best tools."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from toolcrib.search.answer import came_with, why
 from toolcrib.search.asked_words import AskedWord
 from toolcrib.search.holdings import names_in
 from toolcrib.search.postgres_request import Request
@@ -61,7 +62,7 @@ def answer(
         return [other for other in tools[name].related if other in there]
 
     return tuple(
-        Hit(name=name, score=share, why=f"often used with {owner}" if owner else _why(tools[name], asked))
+        Hit(name=name, score=share, why=came_with(owner) if owner else why(_said(tools[name], asked)))
         for name, share, owner in with_companions(ranked, companions, limit)
     )
 
@@ -83,6 +84,5 @@ def _visible(connection: "Connection[Any]", request: Request, names: Collection[
     return {name for (name,) in rows}
 
 
-def _why(tool: _Found, asked: Sequence[AskedWord]) -> str:
-    matched = [word.word for word in asked if word.known and not tool.terms.isdisjoint(map(term_hash, word.terms))]
-    return f"words: {', '.join(matched)}" if matched else "similar meaning"
+def _said(tool: _Found, asked: Sequence[AskedWord]) -> list[str]:
+    return [word.word for word in asked if word.known and not tool.terms.isdisjoint(map(term_hash, word.terms))]

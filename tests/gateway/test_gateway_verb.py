@@ -24,8 +24,9 @@ def test_a_dry_run_tells_what_would_be_served(tmp_path: Path, capsys: Captured) 
     config = write_config(tmp_path, s=entry(), broken={"command": "no-such-program"})
     lock = tmp_path / "tools.lock"
     assert main(["gateway", str(config), "--lock", str(lock), "--dry-run"]) == 0
-    table = capsys.readouterr().out
+    table, talk = capsys.readouterr()
     assert re.search(r"mcp:s +ready +2 +0", table)
+    assert "With so few tools, clients pay less without the gateway." in talk
     assert "there is no program 'no-such-program'" in table
     assert "Clients would see search_tools, get_tool, call_tool:" in table
     assert not lock.exists()  # it only looks

@@ -41,6 +41,8 @@ async def looked_through(made: "Gateway", *, json: bool) -> int:
         f"{TokenCount(tokens=after, exact=is_exact())} tokens instead of {TokenCount(tokens=before, exact=is_exact())}"
     )
     say(f"\nClients would see {', '.join(tool.name for tool in surface)}: {shown}.")
+    if tools and after >= before:
+        note("With so few tools, clients pay less without the gateway.")
     for name in held:
         note(f"held back until approved: {name}")
     return 0

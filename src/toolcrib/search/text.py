@@ -16,10 +16,10 @@ MAX_CHARACTERS = 8_000
 _LETTERS = [chr(code) for code in range(0x41, 0x530)]
 _SMALL = "".join(letter for letter in _LETTERS if letter.islower())
 _LARGE = "".join(letter for letter in _LETTERS if letter.isupper())
-_CAMEL = re.compile(
-    f"(?<=[{_SMALL}])(?=[{_LARGE}])|(?<=[{_LARGE}])(?=[{_LARGE}][{_SMALL}])|(?<=\\d)(?=[{_LARGE}][{_SMALL}])"
-)
-_ASCII_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\d)(?=[A-Z][a-z])")
+# A capital that begins a word within a word. It stands first: looking back at every letter takes three times as long.
+_CAMEL = re.compile(f"[{_LARGE}](?:(?<=[{_SMALL}][{_LARGE}])|(?=[{_SMALL}])(?<=[{_LARGE}\\d][{_LARGE}]))")
+_ASCII_CAMEL = re.compile(r"[A-Z](?:(?<=[a-z][A-Z])|(?=[a-z])(?<=[A-Z0-9][A-Z]))")
+_OPENED = r" \g<0>"
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 # `\w` leaves out vowel signs and other marks, which would cut Hindi, Thai and pointed Arabic words to pieces.
 _MARKS = (
@@ -57,9 +57,9 @@ def normalise(text: str) -> str:
     text = text[:MAX_CHARACTERS]
     if text.isascii():
         # Most tools and many requests; the same as below, several times as fast.
-        return text if text.islower() else _ASCII_CAMEL.sub(" ", text).lower()
+        return text if text.islower() else _ASCII_CAMEL.sub(_OPENED, text).lower()
     text = _NOISE.sub("", unicodedata.normalize("NFKC", text))
-    opened = _CAMEL.sub(" ", text)
+    opened = _CAMEL.sub(_OPENED, text)
     if opened.isascii():
         return opened.lower()
     # Case folding `İ` leaves a dot behind, and other letters decompose: compose again.

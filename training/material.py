@@ -12,6 +12,7 @@
 | interfaces | as names, from everyday services: OpenAPI descriptions, clients, chat bots |
 | tellings | as definitions: a summary and a description of one operation |
 | utterances | as names: what people say to a voice assistant, and what they ask for |
+| languages | as translations, from the interfaces of free programs: more languages, everyday matters for all |
 | words | this word of another language is this English word (FreeDict) |
 | english | how near the teacher finds these texts |
 """
@@ -19,16 +20,19 @@
 import json
 import random
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
 from toolcrib.search.text import plain
-from training.corpus import PACK, read_json, read_parallel
+from training.corpus import PACK, is_dev, read_json, read_parallel
 
 DATA = Path("training/data")
 FRAMED, MISSPELLED, JOINED = 300_000, 200_000, 200_000
+HELD_OUT = 80  # translations of each new language, at most, that are only measured with
 # Without a `train` split worth the name: their tools' texts are read, no request of theirs is seen.
 REQUEST_SETS_ENGLISH = ("metatool_single", "sealtools", "toollens", "ultratool")
 
@@ -47,6 +51,7 @@ class Material:
     chatter: list[int] = field(default_factory=list[int])  # small talk, which no tool serves
     english: set[int] = field(default_factory=set[int])
     learned: int = 0  # texts from this number on are only measured with
+    learned_tools: int = 0  # the same for tools
     sets: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])  # for evaluation
 
     def number(self, text: str) -> int:
@@ -62,6 +67,7 @@ def gather(pack: Path = PACK, *, seed: int = 0, without: tuple[str, ...] = ()) -
     """Everything, in an order that depends on the seed alone. Requests of the sets in `without` are left out."""
     material, dice = Material(), random.Random(seed)
     _translations(material, read_parallel(pack))
+    held_out = _languages(material, read_json("languages.json.xz", pack))
     bench = read_json("bench.json.xz", pack)
     _bench(material, bench, without)
     extra = read_json("english-extra.json.xz", pack)
@@ -75,6 +81,7 @@ def gather(pack: Path = PACK, *, seed: int = 0, without: tuple[str, ...] = ()) -
     _misspelled(material, dice)
     _joined(material, dice)
     _evaluation(material, bench, without)
+    _evaluate_languages(material, held_out)
     return material
 
 
@@ -85,6 +92,36 @@ def _translations(material: Material, columns: dict[str, list[str]]) -> None:
         material.translations[language] = [
             (material.number(text), source) for text, source in zip(column, english, strict=True) if text
         ]
+
+
+def _languages(material: Material, packed: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Pairs of more languages, and more pairs of known ones. What is held out of the new ones comes back."""
+    known, held_out = set(material.translations), list[tuple[str, str, str]]()
+    found = {
+        language: [(text, packed["english"][number]) for text, number in zip(texts, accumulate(gaps), strict=True)]
+        for language, (gaps, texts) in packed["languages"].items()
+    }
+    for language in found.keys() - known:
+        apart = [(language, *row) for row in found[language] if is_dev(row[0].casefold())]
+        held_out += sorted(apart, key=lambda row: crc32(row[1].encode()))[:HELD_OUT]
+    never = {text.casefold() for _, text, _ in held_out}  # neighbours say the same: held out of one, held out of all
+    for language, rows in found.items():
+        pairs = [(material.number(a), material.number(b)) for a, b in rows if a.casefold() not in never]
+        material.translations.setdefault(language, []).extend(pairs)
+        material.english.update(number for _, number in pairs)
+    return sorted(held_out)
+
+
+def _evaluate_languages(material: Material, held_out: list[tuple[str, str, str]]) -> None:
+    """Translations that were held out, to be found among the English of all of them."""
+    new = [row for row in held_out if material.numbers.get(row[1], material.learned) >= material.learned]
+    tools = {english: index for index, english in enumerate(dict.fromkeys(english for _, _, english in new))}
+    first = material.learned_tools = len(material.tools)
+    material.tools += [[material.number(english)] for english in tools]
+    material.sets["languages"] = {
+        "tools": list(range(first, len(material.tools))),
+        "dev": [(material.number(text), language, [tools[english]]) for language, text, english in new],
+    }
 
 
 def _bench(material: Material, bench: dict[str, Any], without: tuple[str, ...]) -> None:

@@ -2,7 +2,7 @@
 
     python -m training.languages FOLDER      # into training/work/pack/languages.json.xz
 
-`FOLDER/packages` holds the packages that `data/packages.tsv` lists as `translations` (read for new languages) and
+`FOLDER/packages` holds the packages that `data/translated_packages.tsv` lists as `translations` (read for new languages) and
 `everyday` (clocks, weather, calendars, music, mail, contacts, lists: read for all), each in a folder of its name;
 `FOLDER/home-assistant-intents` what `strangers.py` measures with, which is left out. None of the texts is shipped.
 """
@@ -23,11 +23,11 @@ from zlib import crc32
 from training.catalogs import translated_strings
 from training.corpus import PACK, read_parallel
 from training.material import DATA
-from training.packages import listed
 from training.registry import measured_texts
 from training.sentences import Pair
 from training.strings import bare, is_translation
 
+LIST = DATA / "translated_packages.tsv"
 MOST_NEW, MOST_LEARNED, FEWEST = 8_500, 1_200, 900
 WORDS = range(2, 13)
 TECHNICAL = re.compile(r"[\d_/]|\b[A-Z]{3,}\b|[a-z][A-Z]")
@@ -64,7 +64,7 @@ def gather(folder: Path) -> Chosen:
     tested = {said for text in measured_texts(folder) for said in (text, bare(text))}
     found: dict[str, list[list[Pair]]] = defaultdict(list)  # by language, a list a source
     for kind in ("translations", "everyday"):
-        for _, place in listed(folder / "packages", kind):
+        for place in listed(folder / "packages", kind):
             left_out = columns if kind == "translations" else ()
             for language, pairs in source_pairs(place, languages, left_out, tested).items():
                 found[language].append(pairs)
@@ -80,6 +80,12 @@ def gather(folder: Path) -> Chosen:
         else:
             print(f"{language} has too few: {len(pairs)}")
     return chosen
+
+
+def listed(packages: Path, kind: str) -> list[Path]:
+    """The folders of the packages that are read for this kind of text."""
+    rows = [line.split("\t") for line in LIST.read_text(encoding="utf-8").splitlines()[1:]]
+    return [packages / package for package, _, _, read_for in rows if read_for == kind]
 
 
 def source_pairs(place: Path, languages: Languages, left_out: Container[str], tested: set[str]) -> Chosen:

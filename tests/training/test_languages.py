@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from training import languages, material, packages
+from training import languages, material
 from training.catalogs import language_of, mo_pairs, po_pairs, translated_strings
-from training.corpus import is_dev
+from training.corpus import is_dev, read_json
 from training.strings import bare, is_translation
 
 
@@ -144,16 +144,14 @@ def test_languages_with_few_strings_and_measured_texts_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     listed = tmp_path / "packages.tsv"
-    listed.write_text(
-        "package\tregistry\tlicence\tread for\twithin\nclock\tDebian\tGPL\teveryday\t\n", encoding="utf-8"
-    )
+    listed.write_text("package\tregistry\tlicence\tread for\nclock\tDebian\tGPL\teveryday\n", encoding="utf-8")
     strings = {"Set alarm": "Nustatyti", "Stop alarm": "Stabdyti", "Play music": "Groti"}
     write(tmp_path / "packages/clock/locale/lt/LC_MESSAGES/a.mo", compiled(strings))
     write(tmp_path / "packages/clock/locale/lv/LC_MESSAGES/a.mo", compiled({"Set alarm": "Iestatīt"}))
     write(
         tmp_path / "packages/clock/locale/de/LC_MESSAGES/a.mo", compiled({"Set alarm": "Wecker", "Play music": "Musik"})
     )
-    monkeypatch.setattr(packages, "LIST", listed)
+    monkeypatch.setattr(languages, "LIST", listed)
     monkeypatch.setattr(languages, "FEWEST", 2)
     monkeypatch.setattr(languages, "measured_texts", lambda _: {"stabdyti."})
     monkeypatch.setattr(languages, "read_parallel", lambda: {"en": ["Play music"], "de": ["Spiel Musik"]})
@@ -185,3 +183,23 @@ def test_new_languages_are_learned_but_for_what_is_held_out() -> None:
         assert number >= gathered.learned
         passage = gathered.tools[measured["tools"][tool]][0]
         assert gathered.texts[passage].split()[-1] == gathered.texts[number].split()[-1]
+
+
+def test_every_listed_package_has_a_licence_and_a_use() -> None:
+    rows = [line.split("\t") for line in languages.LIST.read_text(encoding="utf-8").splitlines()[1:]]
+    assert all(licence for _, _, licence, _ in rows)
+    assert {row[3] for row in rows} == {"translations", "everyday"}
+
+
+def test_a_pack_is_written_unless_what_is_measured_with_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["languages", str(tmp_path)])
+    with pytest.raises(SystemExit):
+        languages.main()
+    (tmp_path / "home-assistant-intents").mkdir()
+    monkeypatch.setattr(languages, "PACK", tmp_path)
+    monkeypatch.setattr(languages, "gather", lambda _: {"lt": [("Groti", "Play")]})
+    languages.main()
+    assert read_json("languages.json.xz", tmp_path) == {"english": ["Play"], "languages": {"lt": [[0], ["Groti"]]}}
+    assert "1 pairs" in capsys.readouterr().out

@@ -2,9 +2,9 @@
 
     python -m training.languages FOLDER      # into training/work/pack/languages.json.xz
 
-`FOLDER/packages` holds the packages that `data/translated_packages.tsv` lists as `translations` (read for new languages) and
-`everyday` (clocks, weather, calendars, music, mail, contacts, lists: read for all), each in a folder of its name;
-`FOLDER/home-assistant-intents` what `strangers.py` measures with, which is left out. None of the texts is shipped.
+`FOLDER/packages` holds the packages that `data/translated_packages.tsv` lists, each in a folder of its name:
+`translations` are read for new languages, `everyday` (clocks, weather, calendars, music, mail, contacts, lists) for
+all. `FOLDER/home-assistant-intents` is what `strangers.py` measures with, and left out. None of the texts is shipped.
 """
 
 import argparse

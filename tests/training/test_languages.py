@@ -175,14 +175,7 @@ def test_new_languages_are_learned_but_for_what_is_held_out() -> None:
     learned = {(gathered.texts[a], gathered.texts[b]) for a, b in gathered.translations["lt"]}
     assert learned == {pair for pair in pairs if pair[0] not in apart}
     assert [gathered.texts[a] for a, _ in gathered.translations["de"]] == ["Wort"]
-    gathered.learned = len(gathered.texts)
-    material._evaluate_languages(gathered, held_out)
-    measured = gathered.sets["languages"]
-    assert {gathered.texts[number] for number, _, _ in measured["dev"]} >= apart
-    for number, _, (tool,) in measured["dev"]:
-        assert number >= gathered.learned
-        passage = gathered.tools[measured["tools"][tool]][0]
-        assert gathered.texts[passage].split()[-1] == gathered.texts[number].split()[-1]
+    assert not apart & set(gathered.texts)
 
 
 def test_every_listed_package_has_a_licence_and_a_use() -> None:

@@ -1,13 +1,19 @@
-"""One replica, as a process of its own: a shop whose tools write into a ledger, and a model that follows rules.
+"""Replicas, each a process of its own: a shop whose tools write into a ledger, and a model that follows rules.
 
-    python replica.py DATABASE_URL PORT
+    python replica.py DATABASE_URL
+
+It reads `start PORT` and answers with a process id, and `kill ID`, and answers when that process is dead. Replicas are
+forked from here, because most of what a start takes is to import everything.
 
 The ledger refuses nothing: what is done twice stands in it twice. Whoever writes or reads it takes the order's lock
 first, in a step of its own: so nobody reads it while the last words of a replica that was killed are still under way.
 """
 
 import json
+import os
 import re
+import signal
+import socket
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
@@ -135,17 +141,49 @@ def at_once(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
     return ModelResponse(parts=[part])
 
 
-def main(url: str, port: int) -> None:
+def serve(url: str, options: Options, taken: socket.socket) -> None:
+    """Be a replica, until somebody kills it."""
     catalog = Catalog()
     shared = SharedSource(SharedCatalog(PostgresDatabase(url)), catalog, runners={SOURCE: FromCatalog(catalog_of(url))})
     crib = Crib(catalog, model=FunctionModel(at_once, stream_function=in_pieces, model_name="rules"))
     served = Served(crib=crib, store=open_store(url), name="Shop", opens=(shared,))
-    options = Options(port=port, requests_per_second=100_000, burst=100_000, warm_up=False)
-    taken = taken_socket(options)
-    sys.stdout.write("listening\n")
-    sys.stdout.flush()
     listen(create_app(served, options), options, taken)
 
 
+def started(url: str, port: int) -> int:
+    """The id of a new replica; from here on, who calls that port waits for its answer."""
+    options = Options(port=port, requests_per_second=100_000, burst=100_000, warm_up=False)
+    with taken_socket(options) as taken:
+        child = os.fork()
+        if child == 0:
+            try:
+                serve(url, options, taken)
+            finally:
+                os._exit(1)
+    return child
+
+
+def main(url: str) -> None:
+    running: set[int] = set()
+    for line in sys.stdin:
+        verb, number = line.split()
+        if verb == "start":
+            answer = started(url, int(number))
+            running.add(answer)
+        else:
+            answer = killed(int(number))
+            running.discard(answer)
+        sys.stdout.write(f"{answer}\n")
+        sys.stdout.flush()
+    for left in running:
+        killed(left)
+
+
+def killed(process: int) -> int:
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+    return process
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1])

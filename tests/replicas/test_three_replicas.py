@@ -30,26 +30,46 @@ TALKS_PER_KILL = 40
 PATIENCE = 60.0
 
 
+class Seed:
+    """The process that replicas are forked from."""
+
+    def __init__(self, url: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, REPLICA, url],
+            env={**os.environ, "PYDANTIC_AI_NO_BANNER": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+
+    def told(self, verb: str, number: int) -> int:
+        """Its answer to an order."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(f"{verb} {number}\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
+
+    def close(self) -> None:
+        """End it and all that came of it."""
+        self._process.communicate(timeout=PATIENCE)
+
+
 class Replica:
     """A server process that can be killed and started again, on the same port."""
 
-    def __init__(self, url: str) -> None:
-        self._url = url
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port: int = free.getsockname()[1]
+    def __init__(self, seed: Seed) -> None:
+        self._seed = seed
+        # Bound and never listening: nobody else gets the port while the replica is dead, and who calls it is refused.
+        self._held = socket.socket()
+        self._held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._held.bind(("127.0.0.1", 0))
+        self.port: int = self._held.getsockname()[1]
 
-    def start(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, REPLICA, self._url, str(self.port)],
-            env={**os.environ, "PYDANTIC_AI_NO_BANNER": "1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-
-    async def ready(self) -> None:
+    async def start(self) -> None:
         """Come back when it can work."""
-        assert self._process.stdout is not None
-        await asyncio.to_thread(self._process.stdout.readline)  # from here on, who calls waits for an answer
+        self._process = await asyncio.to_thread(self._seed.told, "start", self.port)
         async with asyncio.timeout(PATIENCE), httpx2.AsyncClient(base_url=f"http://127.0.0.1:{self.port}") as http:
             while not (await http.get("/health/ready", timeout=PATIENCE)).is_success:
                 pass
@@ -59,9 +79,13 @@ class Replica:
         async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{self.port}", timeout=PATIENCE) as http:
             return (await http.post("/api/search", json={"query": query})).json()["hits"][0]["name"]
 
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.communicate()
+    async def kill(self) -> None:
+        """Come back when it is dead."""
+        await asyncio.to_thread(self._seed.told, "kill", self._process)
+
+    def close(self) -> None:
+        """Let go of the port."""
+        self._held.close()
 
 
 async def test_three_hundred_conversations_over_replicas_that_are_killed(postgres: PostgresServer) -> None:
@@ -71,11 +95,11 @@ async def test_three_hundred_conversations_over_replicas_that_are_killed(postgre
     tools = catalog_of(url)
     shared = SharedCatalog(PostgresDatabase(url))
     await shared.register(SOURCE, [tool for tool in tools if tool.name != "stamp_order"])
-    replicas = [Replica(url) for _ in range(3)]
-    for replica in replicas:
-        replica.start()
+    seed = Seed(url)
+    replicas = [Replica(seed) for _ in range(3)]
     try:
-        await asyncio.gather(*(replica.ready() for replica in replicas))
+        for replica in replicas:
+            await replica.start()
         async with AsyncExitStack() as stack:
             balancer = await stack.enter_async_context(RoundRobin([replica.port for replica in replicas]))
             http = await stack.enter_async_context(
@@ -89,8 +113,9 @@ async def test_three_hundred_conversations_over_replicas_that_are_killed(postgre
             found = [await replica.found("stamp an order with a seal") for replica in replicas]
     finally:
         await shared.database.close()
+        seed.close()
         for replica in replicas:
-            replica.kill()
+            replica.close()
     with psycopg.connect(url) as connection:
         done = Counter(connection.execute("SELECT done, number FROM ledger").fetchall())
         log = connection.execute("SELECT event FROM toolcrib_events ORDER BY tenant, session, position").fetchall()
@@ -148,9 +173,8 @@ async def _trouble(replicas: list[Replica], postgres: PostgresServer, progress: 
         if done % TALKS_PER_KILL != 1:
             continue
         replica = replicas[kills % len(replicas)]
-        await asyncio.to_thread(replica.kill)
-        replica.start()
-        await replica.ready()
+        await replica.kill()
+        await replica.start()
         kills += 1
         if kills == 2:
             await asyncio.to_thread(postgres.restart)

@@ -126,6 +126,7 @@ async def test_a_replica_starts_while_the_database_is_down_and_says_so(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("toolcrib.catalog_shared_source.PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr("toolcrib.postgres.database.OPENING_SECONDS", 0.2)
     async with PostgresDatabase("postgresql://nobody@127.0.0.1:9/none") as database, replica(database) as (source, _):
         assert (source.state, source.problem.startswith("The database postgresql://nobody@127.0.0.1:9/none")) == (
             SourceState.DOWN,

@@ -66,8 +66,8 @@ async def test_the_bounds_hold(wire: Wire) -> None:
     for talk in [TALKS[0], TALKS[2], TALKS[12]]:
         held = await agent_tokens.hold(cms, [talk], wire, Mode.DISCOVERY, Delivery.AUTO)
         assert held.most <= agent_tokens.MOST[talk.kind]
-    long = await agent_tokens.hold(cms, LONG, wire, Mode.DISCOVERY, Delivery.APPEND)
-    if wire != "openai-chat":
+    if wire != "openai-chat":  # it has no place for new tools but the beginning
+        long = await agent_tokens.hold(cms, LONG, wire, Mode.DISCOVERY, Delivery.APPEND)
         assert all(same == whole for same, whole in long.kept)
     cms.close()
 

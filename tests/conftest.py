@@ -11,6 +11,19 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.postgres_server import PostgresServer, missing
 
+LONG = "tests/replicas/"  # a single test, and the longest by far
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where files are dealt out to workers, deal them in the order below, not those with the fewest tests last."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest, so that no worker is left with it while the others have nothing to do."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+
 
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:

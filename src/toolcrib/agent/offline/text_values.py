@@ -167,7 +167,7 @@ def _after_own_verb(given: Words) -> str:
     verb, tool = given.said.verb, given.tool
     if verb is None or not tool.verb or verb.folded != tool.verb or tool.words[-1] != tool.verb:
         return ""
-    if given.spent or any(is_about(word, tool.nouns) for word in given.said.words):
+    if given.spent or any(singular(word.folded) in tool.nouns for word in given.said.telling):
         return ""
     rest = given.said.text[verb.start + len(verb.text) :].strip(END)
     return _THAT.sub("", rest, count=1)

@@ -29,7 +29,8 @@ from toolcrib.search.network import WEIGHTS, Network, fitted
 from toolcrib.search.parts import parts
 from toolcrib.search.passages import passages
 from training.corpus import is_dev
-from training.material import DATA, REQUEST_SETS_ENGLISH
+from training.material import REQUEST_SETS_ENGLISH, SMALL_TALK
+from training.spoken import small_talk
 
 PER_SET = 1_500
 TALK_PER_SET = 250
@@ -76,8 +77,8 @@ class Arms:
 def collect(unseen: Path) -> list[Case]:
     """The cases to fit on: whole catalogues, and small ones cut out of them."""
     ships, stranger = BuiltinEmbedder(), BuiltinEmbedder(unseen)
-    # The table has learned from `small_talk.jsonl`, and would look better on it than on what people will say.
-    talk = [*read_texts("small_talk_west.jsonl"), *read_texts("small_talk_east.jsonl")]
+    # The table has learned from the other files, and would look better on them than on what people will say.
+    talk = small_talk("small_talk_west", "small_talk_east", "small_talk_rare_fit")
     sets = {name: load(name, split="train", limit=None) for name in (*REQUEST_SETS_ENGLISH, *MULTILINGUAL)}
     cases: list[Case] = []
     for name, chosen in sets.items():
@@ -130,11 +131,6 @@ def _cases(group: str, arms: Arms, queries, talk: list[str], strangers: list[str
         *(arms.case(group, q.text, frozenset(number[name] for name in q.relevant)) for q in served[: PER_SET // share]),
         *(arms.case(group, text, frozenset()) for text in nobody),
     ]
-
-
-def read_texts(name: str) -> list[str]:
-    """The texts of one file of `training/data`."""
-    return [json.loads(line)["text"] for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
 
 
 def network(features: torch.Tensor, loss, outputs: int, *, hidden: int, decay: float, steps: int = 1_500) -> dict:
@@ -216,7 +212,7 @@ def fit_probability(rows: np.ndarray, right: np.ndarray, weight: torch.Tensor, h
 
 def fit_small_talk(embedder: BuiltinEmbedder, requests: list[Case]) -> np.ndarray:
     """A direction of the embedding space that small talk lies in, and requests do not."""
-    chatter = embedder.embed_queries(read_texts("small_talk.jsonl"))
+    chatter = embedder.embed_queries(small_talk(*SMALL_TALK))
     vectors = torch.tensor(np.concatenate([chatter, np.stack([case.query for case in requests])]))
     target = torch.tensor([1.0] * len(chatter) + [0.0] * len(requests))
     weight = torch.where(target > 0, 0.5 / target.sum(), 0.5 / (1 - target).sum())

@@ -19,6 +19,7 @@
 
 import json
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
@@ -29,9 +30,10 @@ import numpy as np
 
 from toolcrib.search.text import plain
 from training.corpus import PACK, is_dev, read_json, read_parallel
+from training.spoken import DATA, Spoken, small_talk, spoken_requests
 
-DATA = Path("training/data")
-FRAMED, MISSPELLED, JOINED = 300_000, 200_000, 200_000
+FRAMED, MISSPELLED, JOINED = 300_000, 400_000, 200_000
+SMALL_TALK = ("small_talk", "small_talk_rare")  # the rest is for fitting abstention
 HELD_OUT = 80  # translations of each new language, at most, that are only measured with
 # Without a `train` split worth the name: their tools' texts are read, no request of theirs is seen.
 REQUEST_SETS_ENGLISH = ("metatool_single", "sealtools", "toollens", "ultratool")
@@ -75,13 +77,16 @@ def gather(pack: Path = PACK, *, seed: int = 0, without: tuple[str, ...] = ()) -
     material.english.update(n for pair in material.definitions for n in pair)
     material.english.update(material.number(text) for text in extra["texts"])
     _registry(material, read_json("registry.json.xz", pack))
-    _own_requests(material)
-    material.chatter = [material.number(row["text"]) for row in _read_lines("small_talk.jsonl")]
+    said_apart = _spoken(material)
+    material.chatter = [material.number(text) for text in small_talk(*SMALL_TALK)]
     _framed(material, dice)
     _misspelled(material, dice)
     _joined(material, dice)
     _evaluation(material, bench, without)
-    _evaluate_languages(material, held_out)
+    material.learned_tools = len(material.tools)
+    new = [row for row in held_out if material.numbers.get(row[1], material.learned) >= material.learned]
+    _evaluate(material, "languages", new, [english for _, _, english in new])
+    _evaluate(material, "spoken", said_apart, [meaning for _, _, meaning in spoken_requests()])
     return material
 
 
@@ -112,15 +117,14 @@ def _languages(material: Material, packed: dict[str, Any]) -> list[tuple[str, st
     return sorted(held_out)
 
 
-def _evaluate_languages(material: Material, held_out: list[tuple[str, str, str]]) -> None:
-    """Translations that were held out, to be found among the English of all of them."""
-    new = [row for row in held_out if material.numbers.get(row[1], material.learned) >= material.learned]
-    tools = {english: index for index, english in enumerate(dict.fromkeys(english for _, _, english in new))}
-    first = material.learned_tools = len(material.tools)
-    material.tools += [[material.number(english)] for english in tools]
-    material.sets["languages"] = {
-        "tools": list(range(first, len(material.tools))),
-        "dev": [(material.number(text), language, [tools[english]]) for language, text, english in new],
+def _evaluate(material: Material, name: str, rows: Sequence[tuple[str, str, str]], english: Sequence[str]) -> None:
+    """One more set to measure with: texts (language, text, meaning) to be found among the English ones."""
+    tools = {text: len(material.tools) + index for index, text in enumerate(dict.fromkeys(english))}
+    first = len(material.tools)
+    material.tools += [[material.number(text)] for text in tools]
+    material.sets[name] = {
+        "tools": list(tools.values()),
+        "dev": [(material.number(text), language, [tools[meaning] - first]) for language, text, meaning in rows],
     }
 
 
@@ -168,17 +172,13 @@ def _evaluation(material: Material, bench: dict[str, Any], without: tuple[str, .
             material.sets[name][split] = [(material.number(text), lang, tools) for text, lang, tools in content[split]]
 
 
-def _own_requests(material: Material) -> None:
-    """Requests in many languages with their English meaning, written for this purpose."""
-    # Few but precious: spoken style is rare in interface strings.
-    for row in _read_lines("requests.jsonl") * 8:
-        pair = (material.number(row["text"]), material.number(row["en"]))
-        material.translations.setdefault("spoken", []).append(pair)
-        material.english.add(pair[1])
-
-
-def _read_lines(name: str) -> list[dict[str, str]]:
-    return [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
+def _spoken(material: Material) -> list[Spoken]:
+    """Requests in many languages with their English meaning, written for this purpose; some are held out."""
+    held_out = [said for said in spoken_requests() if is_dev(said.text)]
+    pairs = [(material.number(s.text), material.number(s.meaning)) for s in spoken_requests() if not is_dev(s.text)]
+    material.translations["spoken"] = pairs * 8  # few but precious: spoken style is rare in interface strings
+    material.english.update(number for _, number in pairs)
+    return held_out
 
 
 def _framed(material: Material, dice: random.Random) -> None:
@@ -213,10 +213,10 @@ def _misspelled(material: Material, dice: random.Random) -> None:
 
 
 def misspell(text: str, dice: random.Random) -> str:
-    """The text with one or two slips of the fingers in its longer words."""
+    """The text with one to four slips of the fingers in its longer words."""
     words = text.split(" ")
     longer = [index for index, word in enumerate(words) if len(word) >= 4]
-    for index in dice.sample(longer, k=min(len(longer), dice.choice((1, 1, 2)))):
+    for index in dice.sample(longer, k=min(len(longer), dice.choice((1, 1, 2, 2, 3, 4)))):
         letters = list(words[index])
         at = dice.randrange(len(letters) - 1)
         slip = dice.randrange(3)

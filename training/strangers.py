@@ -3,7 +3,7 @@
     python -m training.strangers FOLDER [MODEL_FOLDER]
 
 `FOLDER` is what the PyPI package `home-assistant-intents` unpacks to (Apache-2.0): what people say at home in some 60
-languages, half of them languages the table never learned. The tools are its intents, with their English descriptions.
+languages. The tools are its intents, with their English descriptions.
 No text of this package may become training material.
 """
 
@@ -31,7 +31,7 @@ FILLED_IN = {
     "name": "Sonos", "area": "Studio", "floor": "1", "timer_name": "Pizza", "search_query": "Mozart",
     "todo_list_item": "Pizza", "shopping_list_item": "Pizza", "zone": "Berlin", "message": "OK",
 }  # fmt: skip
-LEARNED = {
+MUCH_LEARNED = {  # from tens of thousands of texts; the others from some thousand, or not at all
     "ar", "bg", "ca", "cs", "da", "de", "el", "en", "es", "fa", "fi", "fr", "he", "hi", "hr", "hu", "id", "it", "ja",
     "ko", "nb", "nl", "pl", "pt", "ro", "ru", "sk", "sv", "th", "tr", "uk", "vi", "zh",
 }  # fmt: skip
@@ -133,8 +133,8 @@ def main() -> None:
     blend = dict(by_language(strangers, ToolIndex(catalog, embedder, abstain=False)))
     print(f"{'':20} {'requests':>8}  {'dense R@1':>9} {'R@5':>5}  {'blend R@1':>9} {'R@5':>5}")
     groups = {
-        "languages learned": [code for code in dense if code.partition("-")[0] in LEARNED],
-        "others": [code for code in dense if code.partition("-")[0] not in LEARNED],
+        "much learned": [code for code in dense if code.partition("-")[0] in MUCH_LEARNED],
+        "little learned": [code for code in dense if code.partition("-")[0] not in MUCH_LEARNED],
         "all": list(dense),
         **{code: [code] for code in dense},
     }

@@ -36,7 +36,7 @@ class Recipe:
     seed: int = 0
     rows: int = 130_000
     dimensions: int = 256
-    steps: int = 3_500
+    steps: int = 4_000
     rate: float = 0.02
     batch: int = 8_192
     drop: float = 0.1
@@ -75,8 +75,9 @@ class Lessons:
         self.names = Sampler({"names": material.names}, 1.0)
         self.definitions = Sampler({"definitions": material.definitions}, 1.0)
         self.chatter = torch.tensor(material.chatter, device=DEVICE)
-        padded = np.full((len(material.tools), PASSAGES), -1, dtype=np.int64)
-        for index, numbers in enumerate(material.tools):
+        tools = material.tools[: material.learned_tools]
+        padded = np.full((len(tools), PASSAGES), -1, dtype=np.int64)
+        for index, numbers in enumerate(tools):
             padded[index, : min(len(numbers), PASSAGES)] = numbers[:PASSAGES]
         self.passages = torch.tensor(padded, device=DEVICE)
         self.projection = _principal(taught, recipe.dimensions)

@@ -59,4 +59,4 @@ def test_figures_come_by_language_and_in_the_mean(
 
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "2 tools, 3 requests"
-    assert [line.split()[0] for line in lines[2:]] == ["languages", "others", "all", "de"]
+    assert [line.split()[0] for line in lines[2:]] == ["much", "little", "all", "de"]

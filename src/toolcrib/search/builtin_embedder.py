@@ -1,4 +1,4 @@
-"""The built-in embedder: one table of feature vectors for 30+ languages, made in `training/`, read with numpy alone.
+"""The built-in embedder: one table of feature vectors for 80+ languages, made in `training/`, read with numpy alone.
 
 A word's vector is the sum of its features' rows, a text's vector the sum of its words', cut to length one. All sums are
 exact in double precision (a row's weights are small whole numbers times a half-precision scale), so that the order of

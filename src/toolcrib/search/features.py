@@ -13,7 +13,8 @@ from zlib import crc32
 from toolcrib.search.text import is_run, plain, words
 
 MAX_WORDS = 160  # a request or tool text says what it is about well before that
-MAX_GRAMS_PER_SIZE = 20  # bounds what a word of a thousand letters costs
+MAX_LETTERS = 64  # what is longer is no word but a key, a hash, a picture in letters: it may not drown the others
+MAX_GRAMS_PER_SIZE = 20
 MAX_RUN = 60
 
 
@@ -24,12 +25,12 @@ def word_features(word: str) -> list[int]:
 
 def text_words(text: str) -> list[str]:
     """The words of a text that count, in order."""
-    return words(text)[:MAX_WORDS]
+    return [word for word in words(text)[:MAX_WORDS] if len(word) <= MAX_LETTERS or is_run(word)]
 
 
 def _spelled_features(word: str) -> list[int]:
-    features = [crc32(b"w" + word[:64].encode())]
-    bare = f"<{plain(word)[:64]}>"
+    features = [crc32(b"w" + word[:MAX_LETTERS].encode())]
+    bare = f"<{plain(word)[:MAX_LETTERS]}>"
     if len(bare) <= 3:
         return features
     if bare.isascii():

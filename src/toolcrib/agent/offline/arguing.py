@@ -13,6 +13,7 @@ from toolcrib.agent.offline.meaning import NEAR, nearness
 from toolcrib.agent.offline.parameters import Parameter
 from toolcrib.agent.offline.references import (
     Known,
+    called_that,
     chosen,
     distinguishing,
     examples_of,
@@ -132,19 +133,7 @@ def _looked_up(
     own = [*given.said.words] if given.whole else distinguishing(parameter, given)
     telling = given.said.words if given.whole else (given.head if given.tail else given.said).telling
     telling = [word for word in telling if word.text not in given.spent]
-    tools = lookups_for(parameter, given.tool, asking.finder.in_sight, named=bool(own))
-    if not tools or not set(tools[0].nouns) & set(parameter.nouns):
-        # Nothing in sight tells which there are: search for a tool that does.
-        for task in (f"list {parameter.noun}s", f"show the {parameter.noun}s"):
-            listing = yield from asking.finder.find(task)
-            sighted = {tool.name: tool for tool in (*asking.finder.in_sight, *listing.tools)}
-            tools = lookups_for(parameter, given.tool, list(sighted.values()), named=bool(own))
-            if not tools:  # what a search only named must be seen before it can be judged
-                looking = [tool for tool in listing.tools if tool.is_bare and _may_list(tool, parameter)]
-                seen = yield from asking.finder.describe_all(looking[:_MOST_LOOKUPS])
-                tools = lookups_for(parameter, given.tool, seen, named=bool(own))
-            if tools:
-                break
+    tools = yield from _lookups(parameter, given.tool, asking.finder, named=bool(own))
     for bare in tools[:_MOST_LOOKUPS]:
         tool = yield from asking.finder.describe(bare)
         arguments = yield from arguments_for(tool, given.said, asking, levels - 1, found)
@@ -162,8 +151,35 @@ def _looked_up(
                 if plain(word.folded) in thing.called:
                     given.spend(word.text)
             return thing.value_for(parameter.name)
-        options[:] = options or [one.name for one in things]
+        options[:] = options or [one.name for one in called_that(things, own) or things]
     return None
+
+
+def _lookups(parameter: Parameter, tool: KnownTool, finder: Finder, *, named: bool) -> Plan[list[KnownTool]]:
+    """The tools that can tell which things there are: of those in sight, or else found for it."""
+    tools = lookups_for(parameter, tool, finder.in_sight, named=named)
+    if _are_about(tools, parameter):
+        return tools
+    listings = (f"list {parameter.noun}s", f"show the {parameter.noun}s")
+    # A list may be long, and what has a name can be searched for.
+    for task in (f"find {parameter.noun}s", *listings) if named else listings:
+        found = yield from finder.find(task)
+        sighted = {one.name: one for one in (*finder.in_sight, *found.tools)}
+        tools = lookups_for(parameter, tool, list(sighted.values()), named=named)
+        if task not in listings and not _are_about(tools, parameter):
+            continue  # it searches for anything, and a list of the very things is better
+        if not tools:  # what a search only named must be seen before it can be judged
+            looking = [one for one in found.tools if one.is_bare and _may_list(one, parameter)]
+            seen = yield from finder.describe_all(looking[:_MOST_LOOKUPS])
+            tools = lookups_for(parameter, tool, seen, named=named)
+        if tools:
+            break
+    return tools
+
+
+def _are_about(tools: Sequence[KnownTool], parameter: Parameter) -> bool:
+    """Whether the likeliest tool is about such things by its name, and not only in passing."""
+    return bool(tools) and bool(set(tools[0].nouns) & set(parameter.nouns))
 
 
 def _may_list(tool: KnownTool, parameter: Parameter) -> bool:

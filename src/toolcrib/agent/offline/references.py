@@ -16,6 +16,7 @@ from toolcrib.search.text import plain, words
 
 _PATTERN = re.compile(r"\b([a-z]+)/([a-z]+) such as ([\w-]+)/([\w-]+)", re.IGNORECASE)
 _EXAMPLES = re.compile(r"\b(?:such as|for example|e\.g\.|like)\s+([^.;()]+)", re.IGNORECASE)
+_IN_PASSING = 1  # how well a tool fits that only mentions what is looked for
 _TELLING_LETTERS = 3  # of a word in a name that may be meant by a word of another language
 
 
@@ -89,13 +90,8 @@ def chosen(things: Sequence[Thing], own: Sequence[Word], telling: Sequence[Word]
     """
     if not things:
         return None
-    meant = {plain(part) for word in own for part in words(word.text)}
-    scores = [3 * len(meant & thing.called) + len(meant & thing.said) for thing in things]
-    best = max(scores)
-    if best and (scores.count(best) == 1 or ranked):
-        return things[scores.index(best)]
-    if best:
-        return None  # several are called that
+    if named := called_that(things, own):
+        return named[0] if len(named) == 1 or ranked else None
     alike = [_alike(own, thing) for thing in things]  # "Kakteen" for "What happens to a cactus"
     if max(alike) and alike.count(max(alike)) == 1:
         return things[alike.index(max(alike))]
@@ -104,6 +100,14 @@ def chosen(things: Sequence[Thing], own: Sequence[Word], telling: Sequence[Word]
     if place is not None:
         return things[place]
     return things[0] if ranked else None
+
+
+def called_that(things: Sequence[Thing], own: Sequence[Word]) -> list[Thing]:
+    """The things that the words name best, as they are written; none if no word is in any."""
+    meant = {plain(part) for word in own for part in words(word.text)}
+    scores = [3 * len(meant & thing.called) + len(meant & thing.said) for thing in things]
+    best = max(scores, default=0)
+    return [thing for thing, score in zip(things, scores, strict=True) if best and score == best]
 
 
 def _alike(own: Sequence[Word], thing: Thing) -> int:
@@ -165,7 +169,8 @@ def lookups_for(parameter: Parameter, tool: KnownTool, tools: Sequence[KnownTool
         if not score or any(need.is_reference and set(need.nouns) & set(parameter.nouns) for need in one.required):
             continue
         searches = one.deed is Deed.FIND and any(not need.is_reference for need in one.required)
-        score += 1 if searches and named else 0
+        # A search for anything comes after a list of the very things.
+        score += 1 if searches and named and score > _IN_PASSING else 0
         score -= len([need for need in one.required if need.is_reference]) * 2
         if one.deed is Deed.FIND and one.required and not named:
             continue  # nothing to search by
@@ -176,4 +181,4 @@ def lookups_for(parameter: Parameter, tool: KnownTool, tools: Sequence[KnownTool
 def _fit(tool: KnownTool, parameter: Parameter) -> int:
     if set(tool.nouns) & set(parameter.nouns):
         return 4 if tool.nouns[-1] in parameter.nouns else 2
-    return 1 if tool.told_nouns & set(parameter.nouns) else 0
+    return _IN_PASSING if tool.told_nouns & set(parameter.nouns) else 0

@@ -143,7 +143,8 @@ def _looked_up(
         if result.failed or result.needs_yes:
             continue
         things = things_in(result.value, tool.nouns[0] if tool.nouns else "")
-        things = [thing for thing in things if thing.is_a(parameter.nouns)] or things
+        fitting = [thing for thing in things if thing.is_a(parameter.nouns)]
+        things = fitting or [thing for thing in things if not thing.says_its_type]
         asking.names.update((thing.id, thing.name) for thing in things)
         thing = chosen(things, own, telling, ranked=tool.deed is Deed.FIND and bool(own))
         if thing is not None:
@@ -158,15 +159,17 @@ def _looked_up(
 def _lookups(parameter: Parameter, tool: KnownTool, finder: Finder, *, named: bool) -> Plan[list[KnownTool]]:
     """The tools that can tell which things there are: of those in sight, or else found for it."""
     tools = lookups_for(parameter, tool, finder.in_sight, named=named)
-    if _are_about(tools, parameter):
-        return tools
+    if about := _about(parameter, tools):
+        return about
     listings = (f"list {parameter.noun}s", f"show the {parameter.noun}s")
     # A list may be long, and what has a name can be searched for.
     for task in (f"find {parameter.noun}s", *listings) if named else listings:
         found = yield from finder.find(task)
         sighted = {one.name: one for one in (*finder.in_sight, *found.tools)}
         tools = lookups_for(parameter, tool, list(sighted.values()), named=named)
-        if task not in listings and not _are_about(tools, parameter):
+        if about := _about(parameter, tools):
+            return about
+        if task not in listings:
             continue  # it searches for anything, and a list of the very things is better
         if not tools:  # what a search only named must be seen before it can be judged
             looking = [one for one in found.tools if one.is_bare and _may_list(one, parameter)]
@@ -177,9 +180,10 @@ def _lookups(parameter: Parameter, tool: KnownTool, finder: Finder, *, named: bo
     return tools
 
 
-def _are_about(tools: Sequence[KnownTool], parameter: Parameter) -> bool:
-    """Whether the likeliest tool is about such things by its name, and not only in passing."""
-    return bool(tools) and bool(set(tools[0].nouns) & set(parameter.nouns))
+def _about(parameter: Parameter, tools: Sequence[KnownTool]) -> list[KnownTool]:
+    """The tools that are about such things by their names, if the likeliest is; the others only mention them."""
+    about = [one for one in tools if set(one.nouns) & set(parameter.nouns)]
+    return about if about[:1] == list(tools[:1]) else []
 
 
 def _may_list(tool: KnownTool, parameter: Parameter) -> bool:

@@ -32,6 +32,11 @@ class Thing:
         own = {singular(word) for word in words(self.type)}
         return any(noun in own for noun in nouns)
 
+    @property
+    def says_its_type(self) -> bool:
+        """Whether its own row says what it is: an image among pages and posts is no page."""
+        return self.row.get("type") == self.type
+
     def value_for(self, parameter: str) -> Any:
         """What stands for it in an argument of this name."""
         held = self.row.get(parameter)

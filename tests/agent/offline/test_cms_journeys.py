@@ -113,6 +113,24 @@ async def test_who_wants_a_heading_changed_does_not_want_to_read_it(cms: Talk) -
     assert cms.calls == [("cms_updateSectionContent", {"section": "home/hero", "content": {"heading": "Welcome"}})]
 
 
+async def test_who_wants_to_see_a_page_is_not_asked_which_to_delete(cms: Talk) -> None:
+    assert "cms_deletePage" not in await cms.say("zeig mir die Seite über Pflanzenpflege")
+
+
+async def test_a_link_gets_its_new_label(cms: Talk) -> None:
+    await cms.say("rename the menu link Care to Plant care")
+    assert cms.calls[-1] == ("cms_updateNavigationItem", {"item": "nav_care", "label": "Plant care"})
+
+
+async def test_what_is_of_another_kind_is_no_page(cms: Talk) -> None:
+    assert "img_" not in await cms.say("remove todas as seções da página de teste")
+
+
+async def test_which_section_is_asked_by_those_of_the_page(cms: Talk) -> None:
+    asked = await cms.say('Ändere die Überschrift auf der Startseite in "Willkommen"')
+    assert "hero: Bring the outside in" in asked
+
+
 async def test_a_field_is_known_by_what_another_language_calls_it(cms: Talk) -> None:
     await cms.say('change the heading on the home page to "Welcome"')
     await cms.say('Ändere die Überschrift auf der Startseite in "Willkommen"')

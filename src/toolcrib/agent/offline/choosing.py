@@ -45,6 +45,9 @@ def doable(tools: Sequence[KnownTool], errand: Errand, *, sure: bool = True) -> 
         best = best if best.looks else next((tool for tool in (*handed, *tools) if tool.looks), best)
     elif best.looks and asked is not None and asked not in LOOKING and verb not in _VAGUE:
         best = _that_does(asked, tools, best)  # who says "rename" does not want to look
+    elif best.deed is Deed.DELETE and _begins_to_look(errand):
+        alike = [tool for tool in tools if tool.looks and set(tool.nouns) & set(best.nouns)]
+        best = min(alike, key=lambda tool: len(tool.nouns), default=best)  # nor does who says "show" want to delete
     if not sure and best.deed is not Deed.CREATE and is_like(verb, "create"):  # nor who says "create" to publish
         best = _that_does(Deed.CREATE, tools, best)
     if verb and verb not in _ANYTHING and verb not in best.words and verb not in best.told_nouns:
@@ -70,8 +73,18 @@ def _only_asks(errand: Errand) -> bool:
     asked = errand.text.rstrip().endswith(_QUESTION_MARKS)
     if asked and errand.said.words and errand.said.words[0].folded in ASKING:  # "What's new?" makes nothing new
         return True
-    deeds = {deed_of(word.folded) for word in errand.said.words if not word.is_small}
-    return asked and not deeds - {None, *LOOKING}
+    return asked and not _deeds(errand) - {None, *LOOKING}
+
+
+def _begins_to_look(errand: Errand) -> bool:
+    """Whether the first word is one that looks, such as "show", and none deletes."""
+    first = errand.said.words[0].folded if errand.said.words else ""
+    return deed_of(first) in LOOKING and Deed.DELETE not in _deeds(errand)
+
+
+def _deeds(errand: Errand) -> set[Deed | None]:
+    """What each word of an errand asks for."""
+    return {deed_of(word.folded) for word in errand.said.words if not word.is_small}
 
 
 def _is_spoken(noun: str, errand: Errand) -> bool:
@@ -80,8 +93,7 @@ def _is_spoken(noun: str, errand: Errand) -> bool:
 
 def _is_plain(errand: Errand, tool: KnownTool) -> bool:
     """Whether an unsure hit is still what the words say: the same verb and the same noun, and nothing it could harm."""
-    deeds = {deed_of(word.folded) for word in errand.said.words if not word.is_small}
-    return tool.deed in deeds and any(_is_spoken(noun, errand) for noun in tool.nouns)
+    return tool.deed in _deeds(errand) and any(_is_spoken(noun, errand) for noun in tool.nouns)
 
 
 def _is_bare(errand: Errand, tool: KnownTool) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from toolcrib.sources.modules.memory.note import Note
@@ -20,22 +21,27 @@ class ShelfStep:
 
 
 class NoteShelf:
-    """The notes as they were when last looked at; tells its followers what changed since."""
+    """The notes as they were when last looked at; tells its followers what changed since.
+
+    Here a note has a label that says nothing: the letters of an id are dice, and an index would read them as words.
+    """
 
     def __init__(self) -> None:
         self._notes: dict[str, Note] = {}
+        self._fresh = (f"n{number}" for number in count(1))
         self._listeners: list[Callable[[ShelfStep], object]] = []
 
     @property
     def notes(self) -> Mapping[str, Note]:
-        """By id, oldest first."""
+        """By label, oldest first."""
         return self._notes
 
     def follow(self, notes: Sequence[Note]) -> None:
         """Take over what the store holds now."""
-        now = {note.id: note for note in notes}
-        gone = [id for id in self._notes if id not in now]
-        new = [_as_tool(note) for id, note in now.items() if id not in self._notes]
+        labels = {note.id: label for label, note in self._notes.items()}
+        now = {labels.get(note.id) or next(self._fresh): note for note in notes}
+        gone = [label for label in self._notes if label not in now]
+        new = [_as_tool(label, note) for label, note in now.items() if label not in self._notes]
         self._notes = now
         if gone or new:
             step = ShelfStep(added=new, removed=gone)
@@ -46,14 +52,14 @@ class NoteShelf:
         """Tell somebody of each change from now on; with `replay` also of what is there already."""
         self._listeners.append(listener)
         if replay:
-            listener(ShelfStep(added=[_as_tool(note) for note in self._notes.values()]))
+            listener(ShelfStep(added=[_as_tool(label, note) for label, note in self._notes.items()]))
         return lambda: self._listeners.remove(listener)
 
 
-def _as_tool(note: Note) -> Tool:
+def _as_tool(label: str, note: Note) -> Tool:
     text = f"{note.topic}: {note.text}" if note.topic else note.text
     return Tool(
-        name=note.id,
+        name=label,
         description=text[:_MOST_CHARACTERS],
         phrases=(note.text[:_MOST_CHARACTERS],),
         category=note.topic,

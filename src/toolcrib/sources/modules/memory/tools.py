@@ -90,7 +90,8 @@ class MemoryTools:
         limit: Annotated[int, Field(description="Most notes", ge=1, le=50)] = 5,
     ) -> Row:
         """Recall facts from earlier conversations by what they mean."""
-        notes = {note.id: note for note in await self._notes()}
+        await self._notes()
+        notes = self._shelf.notes
         found = await asyncio.to_thread(self._finder_made().search, query, limit=limit)
         rows = [_row(notes[hit.name]) for hit in found.hits if hit.name in notes]
         if rows:

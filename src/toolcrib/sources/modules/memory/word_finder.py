@@ -34,8 +34,8 @@ class WordFinder:
     def search(self, query: str, *, limit: int = 5) -> WordHits:
         asked = set(_words(query))
         hits = [
-            WordHit(note.id, len(shared) / len(asked))
-            for note in self._shelf.notes.values()
+            WordHit(label, len(shared) / len(asked))
+            for label, note in self._shelf.notes.items()
             if (shared := asked & set(_words(f"{note.topic} {note.text}")))
         ]
         return WordHits(sorted(hits, key=lambda hit: -hit.score)[:limit])

@@ -1,4 +1,4 @@
-"""How well the model does on requests that nothing was trained, fitted or chosen on: the intents of Home Assistant.
+"""How well the model does on requests that nothing was trained or fitted on: the intents of Home Assistant.
 
     python -m training.strangers FOLDER [MODEL_FOLDER]
 

@@ -42,7 +42,7 @@ class DenseIndex:
         return len(self._alive)
 
     @property
-    def whole(self) -> bool:
+    def full(self) -> bool:
         """Whether every number has a tool."""
         return not len(self._gone) if self._gone is not None else bool(self._alive.all())
 

@@ -121,7 +121,7 @@ class Holdings:
         if allowed is not None:
             present = self.dense.alive & allowed[: len(self.dense)]
         else:
-            present = None if self.dense.whole else self.dense.alive
+            present = None if self.dense.full else self.dense.alive
         return [Nearness.of(row, present) for row in scores]
 
     def move(self, number: int) -> None:

@@ -156,3 +156,18 @@ async def test_a_note_cannot_be_called_and_a_follower_can_leave() -> None:
     [nothing, step] = steps
     assert (nothing, step.removed) == (ShelfStep(added=[]), [])
     assert (await step.added[0].call({})).text == "This is a note, not a tool."
+
+
+async def test_an_index_reads_the_words_of_a_note_and_never_the_letters_of_its_id() -> None:
+    shelf, steps = NoteShelf(), list[ShelfStep]()
+    shelf.subscribe(steps.append)
+    one, other = (Note(id=f"note_{id}", text=id, created_at=datetime.now(UTC)) for id in ("beef", "cafe"))
+    shelf.follow([one, other])
+    shelf.follow([other])
+    shelf.follow([other, one])
+    assert [([tool.name for tool in step.added], step.removed) for step in steps] == [
+        (["n1", "n2"], []),
+        ([], ["n1"]),
+        (["n3"], []),
+    ]
+    assert [note.id for note in shelf.notes.values()] == ["note_cafe", "note_beef"]

@@ -26,7 +26,7 @@ def killed_somewhere(place: str, chance: random.Random) -> list[str]:
         threading.Event().wait(chance.uniform(0, 0.02))  # somewhere in the opening, a step, or between two
         child.send_signal(signal.SIGKILL)
         assert child.stdout is not None
-        said += child.stdout.read().splitlines()  # what it said before it died, until the pipe breaks
+        said += child.stdout.read().split("\n")[:-1]  # what it said before it died; half a line says nothing
         if hasattr(os, "waitid"):
             # Dead, but not yet noticed by its parent: such a process must not hold the session.
             os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)

@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that it also 
 from benchmarks import data, ours, peers, report, trust
 from benchmarks.peers import Arm
 from toolcrib.search.evaluate import LabelledQuery, Outcome, Scores, percentile
+from training.written_sets import WRITTEN, written_sets
 
 ARMS: Mapping[str, Callable[[], Arm]] = {**ours.ARMS, **peers.PEERS}
 KNOWN_ARMS: Mapping[str, Callable[[], Arm]] = {**ARMS, **ours.ON_REQUEST}
@@ -49,7 +50,8 @@ class Run:
 def main() -> None:
     """Measure, then write the page and the numbers."""
     chosen = arguments()
-    sets = [data.load(name, limit=chosen.limit) for name in chosen.sets]
+    ours_alone = written_sets("reported") if set(chosen.sets) & set(WRITTEN) else {}
+    sets = [ours_alone.get(name) or data.load(name, limit=chosen.limit) for name in chosen.sets]
     arms = available(chosen.arms)
     runs: list[Run] = []
     for bench_set in sets:
@@ -115,7 +117,8 @@ def available(names: Iterable[str]) -> dict[str, Callable[[], Arm]]:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     listed = lambda known: lambda text: checked(text.split(","), known)  # noqa: E731
-    parser.add_argument("--sets", type=listed(data.OPEN_SETS), default=list(data.OPEN_SETS), help="comma-separated")
+    known = [*data.OPEN_SETS, *WRITTEN]
+    parser.add_argument("--sets", type=listed(known), default=known, help="comma-separated")
     parser.add_argument("--arms", type=listed(KNOWN_ARMS), default=list(ARMS), help=f"of: {', '.join(KNOWN_ARMS)}")
     parser.add_argument("--limit", type=int, default=data.MAX_QUERIES, help="queries a set")
     parser.add_argument("--out", type=Path, default=RESULTS / "retrieval", help="path of the page, without suffix")

@@ -15,6 +15,7 @@ from zlib import crc32
 
 from benchmarks.data import CATALOGUE, OPEN_SETS, BenchSet, load
 from toolcrib.search.passages import passages
+from training.asked import mcp_requests, purpose, server_of
 
 PACK = Path("training/work/pack")
 DEV_ONE_IN = 20
@@ -57,7 +58,7 @@ def read_json(name: str, pack: Path = PACK) -> Any:
 def bench_pack() -> dict[str, Any]:
     """Every set's tools as passages, and its queries as `[text, language, [tool numbers]]` by split."""
     packed: dict[str, Any] = {}
-    for name in (*OPEN_SETS, CATALOGUE):
+    for name in OPEN_SETS:
         train, test = load(name, split="train", limit=None), load(name, split="test")
         kept = _rows(train)
         packed[name] = {
@@ -65,6 +66,24 @@ def bench_pack() -> dict[str, Any]:
             "train": [row for row in kept if not is_dev(row[0])],
             "dev": [row for row in kept if is_dev(row[0])],
             "test": _rows(test),
+        }
+    return packed | _mcp_pack()
+
+
+def _mcp_pack() -> dict[str, Any]:
+    """The MCP catalogue with the requests written to it, and the servers whose requests are held out as a set apart."""
+    catalogue = load(CATALOGUE)
+    tools = dict(zip(catalogue.names, catalogue.tools, strict=True))
+    packed: dict[str, Any] = {}
+    for name, split, apart in ((CATALOGUE, "train", False), ("mcp_strangers", "dev", True)):
+        number = {id: n for n, id in enumerate(id for id in tools if (purpose(server_of(id)) != "learned") == apart)}
+        asked = [[one.text, one.language, [number[one.tool]]] for one in mcp_requests() if one.tool in number]
+        packed[name] = {
+            "tools": [passages(tools[id]) for id in number],
+            "train": [],
+            "dev": [],
+            "test": [],
+            split: asked,
         }
     return packed
 

@@ -3,7 +3,7 @@
 Words repeat, so a text is a bag of words and a word a bag of rows; both are kept as flat arrays with offsets.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing import Pool
 
@@ -12,6 +12,7 @@ import numpy as np
 from toolcrib.search.features import text_words, word_features
 
 CHUNK = 50_000
+COUNTS_MORE = {"en": 3.0}  # the language of nearly all tools
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,16 @@ class Bags:
 
     flat: np.ndarray
     offsets: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def some(self, which: np.ndarray, flat: np.ndarray | None = None) -> np.ndarray:
+        """What is in the bags `which`, end to end; or what stands in another array in its place."""
+        lengths = self.offsets[which + 1] - self.offsets[which]
+        ends = np.cumsum(lengths)
+        place = np.arange(ends[-1]) + np.repeat(self.offsets[which] - (ends - lengths), lengths)
+        return (self.flat if flat is None else flat)[place]
 
     @classmethod
     def of(cls, lists: Sequence[np.ndarray]) -> "Bags":
@@ -30,15 +41,14 @@ class Bags:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """The corpus: words of each text, features of each word, and how often each word occurs."""
+    """The corpus: words of each text, features of each word."""
 
     texts: Bags
     words: Bags
-    counts: np.ndarray
 
 
-def encode(texts: Sequence[str], *, learned: int, processes: int) -> Encoded:
-    """Read all texts with the embedder's own eyes; words are counted in the first `learned` texts."""
+def encode(texts: Sequence[str], *, processes: int) -> Encoded:
+    """Read all texts with the embedder's own eyes."""
     numbers: dict[str, int] = {}
     parts: list[np.ndarray] = []
     with Pool(processes) as pool:
@@ -58,15 +68,27 @@ def encode(texts: Sequence[str], *, learned: int, processes: int) -> Encoded:
         )
     flat = np.concatenate(parts)
     offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
-    return Encoded(Bags(flat, offsets), words, np.bincount(flat[: offsets[learned]], minlength=len(numbers)))
+    return Encoded(Bags(flat, offsets), words)
 
 
-def choose_features(encoded: Encoded, rows: int) -> np.ndarray:
-    """The features that get a row each: those in the most, and the most frequent, words. Sorted, for binary search."""
-    weight = np.sqrt(encoded.counts)
-    lengths = np.diff(encoded.words.offsets)
+def choose_features(encoded: Encoded, rows: int, languages: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The features that get a row each, sorted for binary search. `languages` has the numbers of each one's texts.
+
+    A feature counts by the share that it has in the words of a language, frequent words more than rare ones. Languages
+    count by the root of their size: by count alone, a script of its own gets hardly any rows.
+    """
     features, position = np.unique(encoded.words.flat, return_inverse=True)
-    score = np.bincount(position, weights=np.repeat(weight, lengths))
+    score = np.zeros(len(features))
+    for name, texts in languages.items():
+        counts = np.bincount(encoded.texts.some(texts), minlength=len(encoded.words))
+        said = np.flatnonzero(counts)
+        lengths = np.diff(encoded.words.offsets)[said]
+        held = np.bincount(
+            encoded.words.some(said, position),
+            weights=np.repeat(np.sqrt(counts[said]), lengths),
+            minlength=len(features),
+        )
+        score += held * (len(texts) ** 0.5 * COUNTS_MORE.get(name, 1.0) / held.sum())
     best = np.argsort(-score, kind="stable")[:rows]
     return np.sort(features[best]).astype(np.uint32)
 

@@ -4,7 +4,9 @@
 
 Fitted on what neither arm has learned from: the `dev` queries of each set for the model that ships, and the `train`
 queries of the English sets for a model trained without any of them, which is how a catalogue looks that nobody trained
-for. Small talk is from `training/data`. No `test` query and nothing of `benchmarks/data` is read.
+for. So do requests written for this project (`written_sets.py`) to servers that neither model learned requests to; they
+sound most like what people say, and count thrice. Small talk is from `training/data`. No `test` query and nothing of
+`benchmarks/data` is read.
 """
 
 import argparse
@@ -31,6 +33,7 @@ from toolcrib.search.passages import passages
 from training.corpus import is_dev
 from training.material import REQUEST_SETS_ENGLISH, SMALL_TALK
 from training.spoken import small_talk
+from training.written_sets import WRITTEN, written_sets
 
 PER_SET = 1_500
 TALK_PER_SET = 250
@@ -38,6 +41,7 @@ STRANGERS = 12  # requests meant for quite another catalogue; more would teach i
 SMALL = (4, 12, 25, 45, 100)  # sizes of the catalogues cut out of the sets
 CUT_OUTS = 6  # of each size
 CANDIDATES = 100
+WRITTEN_COUNTS = 3.0  # a written set, where a public one counts 1
 MEMBERS = 4  # networks fitted from different seeds and averaged: one alone learns the accidents of its start
 
 
@@ -80,13 +84,14 @@ def collect(unseen: Path) -> list[Case]:
     # The table has learned from the other files, and would look better on them than on what people will say.
     talk = small_talk("small_talk_west", "small_talk_east", "small_talk_rare_fit")
     sets = {name: load(name, split="train", limit=None) for name in (*REQUEST_SETS_ENGLISH, *MULTILINGUAL)}
+    written = written_sets("fitted")
     cases: list[Case] = []
-    for name, chosen in sets.items():
+    for name, chosen in (sets | written).items():
         strangers = [q.text for other, held in sets.items() if _differ(name, other) for q in held.queries[:200]]
         for kind, embedder in (("unseen", stranger), ("dev", ships)):
             if kind == "unseen" and name not in REQUEST_SETS_ENGLISH:
                 continue
-            queries = [query for query in chosen.queries if is_dev(query.text) == (kind == "dev")]
+            queries = [query for query in chosen.queries if name in written or is_dev(query.text) == (kind == "dev")]
             random.Random(name).shuffle(queries)
             cases += _cases(f"{name} {kind} all", Arms(chosen.tools, embedder), queries, talk, [])
             for size in SMALL:
@@ -170,12 +175,11 @@ def _short(value):
 def _balance(groups: list[str], *, small: float, unseen: float) -> torch.Tensor:
     """Each group counts by what it is, however many cases it has."""
     counts = Counter(groups)
-    weights = torch.tensor(
-        [
-            (unseen if " unseen " in group else 1.0) * (1.0 if " all" in group else small) / counts[group]
-            for group in groups
-        ]
-    )
+    kind = {
+        group: unseen if " unseen " in group else WRITTEN_COUNTS if group.startswith(WRITTEN) else 1.0
+        for group in counts
+    }
+    weights = torch.tensor([kind[group] * (1.0 if " all" in group else small) / counts[group] for group in groups])
     return weights / weights.sum()
 
 

@@ -4,7 +4,7 @@
 |---|---|
 | translations | these two texts mean the same |
 | framed and misspelled | "could you please ...", a typo or a lost accent changes nothing |
-| requests | this request is served by this tool (train splits only) |
+| requests | this request is served by this tool (train splits, the MCP catalogue, invented tools) |
 | names | this name belongs to this description |
 | chatter | this is small talk, near no tool |
 | definitions | this word means this (WordNet, FOLDOC), this package does this (Debian) |
@@ -28,7 +28,9 @@ from zlib import crc32
 
 import numpy as np
 
+from toolcrib.search.passages import text_passages
 from toolcrib.search.text import plain
+from training.asked import Invented, invented_tools, purpose
 from training.corpus import PACK, is_dev, read_json, read_parallel
 from training.spoken import DATA, Spoken, small_talk, spoken_requests
 
@@ -56,6 +58,12 @@ class Material:
     learned_tools: int = 0  # the same for tools
     sets: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])  # for evaluation
 
+    def by_language(self) -> dict[str, np.ndarray]:
+        """The texts to learn from, by language where it is known, else by what they are for."""
+        texts = {language: {text for text, _ in rows} for language, rows in self.translations.items()}
+        texts |= {"en": self.english, "requests": {text for rows in self.requests.values() for text, _ in rows}}
+        return {name: np.array(sorted(numbers)) for name, numbers in texts.items()}
+
     def number(self, text: str) -> int:
         """The number of a text, new or known."""
         known = self.numbers.get(text)
@@ -78,6 +86,7 @@ def gather(pack: Path = PACK, *, seed: int = 0, without: tuple[str, ...] = ()) -
     material.english.update(material.number(text) for text in extra["texts"])
     _registry(material, read_json("registry.json.xz", pack))
     said_apart = _spoken(material)
+    strangers = _invented(material)
     material.chatter = [material.number(text) for text in small_talk(*SMALL_TALK)]
     _framed(material, dice)
     _misspelled(material, dice)
@@ -87,6 +96,7 @@ def gather(pack: Path = PACK, *, seed: int = 0, without: tuple[str, ...] = ()) -
     new = [row for row in held_out if material.numbers.get(row[1], material.learned) >= material.learned]
     _evaluate(material, "languages", new, [english for _, _, english in new])
     _evaluate(material, "spoken", said_apart, [meaning for _, _, meaning in spoken_requests()])
+    _strangers(material, strangers)
     return material
 
 
@@ -135,7 +145,7 @@ def _bench(material: Material, bench: dict[str, Any], without: tuple[str, ...]) 
             numbers = [material.number(text) for text in texts]
             material.tools.append(numbers)
             material.english.update(numbers)
-            description = texts[0].removeprefix(texts[1]).strip() if len(texts) > 1 else ""
+            description = _description(texts)
             if len(description) > 15:
                 material.names.append((numbers[1], material.number(description[:300])))
         material.english.update(number for _, number in material.names)
@@ -145,6 +155,14 @@ def _bench(material: Material, bench: dict[str, Any], without: tuple[str, ...]) 
             ]
             material.english.update(material.number(text) for text, language, _ in content["train"] if language == "en")
         material.sets[name] = {"tools": list(range(first, len(material.tools)))}
+
+
+def _description(passages: Sequence[str]) -> str:
+    """What a tool does: the first passage is its name and that, the second its category and name."""
+    whole, *_ = passages
+    called = passages[1].split(" ") if len(passages) > 1 else []
+    names = (" ".join(called[start:]) for start in range(len(called)))
+    return next((whole.removeprefix(name).strip() for name in names if whole.startswith(name)), "")
 
 
 def _registry(material: Material, registry: dict[str, Any]) -> None:
@@ -179,6 +197,42 @@ def _spoken(material: Material) -> list[Spoken]:
     material.translations["spoken"] = pairs * 8  # few but precious: spoken style is rare in interface strings
     material.english.update(number for _, number in pairs)
     return held_out
+
+
+def _invented(material: Material) -> list[Invented]:
+    """Tools that nobody has, with requests to them; some are held out."""
+    held_out: list[Invented] = []
+    requests: list[tuple[int, int]] = []
+    for tool in invented_tools():
+        if purpose(tool.name) != "learned":
+            held_out.append(tool)
+            continue
+        requests += [(material.number(one.text), len(material.tools)) for one in tool.requests]
+        material.english.update(material.number(one.text) for one in tool.requests if one.language == "en")
+        material.english.update(_add_tool(material, tool))
+        material.names.append((material.number(tool.name), material.number(tool.description)))
+    material.requests["invented"] = requests
+    return held_out
+
+
+def _strangers(material: Material, invented: Sequence[Invented]) -> None:
+    """One more set to measure with: invented tools that nothing was learned about."""
+    first = len(material.tools)
+    rows = [
+        (material.number(one.text), one.language, [index])
+        for index, tool in enumerate(invented)
+        for one in tool.requests
+    ]
+    for tool in invented:
+        _add_tool(material, tool)
+    material.sets["invented"] = {"tools": list(range(first, len(material.tools))), "dev": rows}
+
+
+def _add_tool(material: Material, tool: Invented) -> list[int]:
+    """The tool's passages, as search reads them."""
+    numbers = [material.number(text) for text in text_passages(tool.name, tool.description)]
+    material.tools.append(numbers)
+    return numbers
 
 
 def _framed(material: Material, dice: random.Random) -> None:

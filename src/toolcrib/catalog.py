@@ -1,5 +1,6 @@
 """WHICH tools we hold: by name, in the order they came, with everyone who follows told of each change."""
 
+import reprlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -220,6 +221,6 @@ def _required_tool(value: object) -> Tool:
     if isinstance(value, Tool):
         return value
     raise CatalogError(
-        f"{value!r} is not a Tool.",
+        f"{reprlib.repr(value)} is not a Tool.",
         hint="Write `@catalog.tool` above a function, or make a tool of it with `toolcrib.tool(function)`.",
     )

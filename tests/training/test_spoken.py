@@ -8,25 +8,6 @@ import pytest
 from training.material import SMALL_TALK, Material, _evaluate, _spoken, misspell  # pyright: ignore[reportPrivateUsage]
 from training.spoken import DATA, Spoken, small_talk, spoken_requests
 
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(autouse=True)
-def at_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-
-
-def measured_with() -> set[str]:
-    """Every text that something is measured with."""
-    lines = [
-        line
-        for folder in ("benchmarks/data", "tests/data")
-        for file in (ROOT / folder).glob("*.jsonl")
-        for line in file.read_text(encoding="utf-8").splitlines()
-    ]
-    rows = [json.loads(line) for line in lines]
-    return {str(row.get("text", row.get("query", ""))).casefold() for row in rows} - {""}
-
 
 def test_requests_are_read_from_both_kinds_of_files(tmp_path: Path) -> None:
     (tmp_path / "requests.jsonl").write_text('{"text": "wake me at six", "lang": "en", "en": "set an alarm"}\n')
@@ -53,11 +34,11 @@ def test_seventy_languages_are_spoken() -> None:
     assert all(row.text.strip() and row.meaning.strip() for row in said)
 
 
-def test_nothing_that_is_measured_with_is_learned_from() -> None:
+def test_nothing_that_is_measured_with_is_learned_from(measured_with: set[str]) -> None:
     talk = small_talk(*(file.stem for file in DATA.glob("small_talk*.jsonl")))
     written = {row.text.casefold() for row in spoken_requests()} | {text.casefold() for text in talk}
-    assert measured_with()
-    assert written & measured_with() == set()
+    assert measured_with
+    assert written & measured_with == set()
 
 
 def test_the_talk_abstention_is_fitted_on_is_not_learned() -> None:

@@ -81,23 +81,21 @@ class BuiltinEmbedder:
 
     def _sum_features(self, words: Sequence[str]) -> NDArray[np.float64]:
         bags = [word_features(word) for word in words]
-        rows, held = self._rows([feature for bag in bags for feature in bag])
+        wanted = np.array([feature for bag in bags for feature in bag], dtype=np.uint32)
+        found = np.searchsorted(self._features, wanted)
+        known = np.flatnonzero(self._features.take(found, mode="clip") == wanted)
+        rows = found.take(known)
         scales = self._scales.take(rows, axis=0).astype(np.float64)
-        scales *= held[:, None]
-        weights = _PAIRS.take(self._levels.take(rows, axis=0)).view(np.float64).reshape(len(rows), scales.shape[1], -1)
+        groups = scales.shape[1]
+        weights = _PAIRS.take(self._levels.take(rows, axis=0)).view(np.float64)
+        weights = weights.reshape(len(rows), groups, self.dimensions // groups)
         # One product a group of weights scales the rows and adds up each word's: [group, word, row] @ [group, row, :].
-        owner = np.repeat(np.arange(len(bags)), [len(bag) for bag in bags])
-        share = np.zeros((scales.shape[1], len(bags), len(rows)))
+        owner = np.repeat(np.arange(len(bags)), [len(bag) for bag in bags]).take(known)
+        share = np.zeros((groups, len(bags), len(rows)))
         share[:, owner, np.arange(len(rows))] = scales.T
         summed = np.empty((len(bags), *weights.shape[1:]))
         np.matmul(share, weights.transpose(1, 0, 2), out=summed.transpose(1, 0, 2))
         return summed.reshape(len(bags), -1)
-
-    def _rows(self, features: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        wanted = np.array(features, dtype=np.uint32)
-        rows = np.searchsorted(self._features, wanted)
-        rows[rows == len(self._features)] = 0
-        return rows, self._features[rows] == wanted
 
     @cached_property
     def _features(self) -> NDArray[np.uint32]:

@@ -1,0 +1,65 @@
+"""Requests to tools, written for this project: how they are read, and what they are kept for."""
+
+from pathlib import Path
+
+import pytest
+
+from training.asked import Asked, Invented, invented_tools, mcp_requests, purpose, server_of
+from training.material import Material, _description, _invented, _strangers  # pyright: ignore[reportPrivateUsage]
+
+
+def test_a_line_is_a_tool_with_requests_in_english_and_in_one_more_language(tmp_path: Path) -> None:
+    (tmp_path / "mcp_requests.tsv").write_text("a/put\tsave it\tkeep this file\tde\theb das auf\n", encoding="utf-8")
+    (tmp_path / "invented_tools.tsv").write_text("ring\tRings.\twake me\tring at 6\tis it loud\tfr\tsonne\n")
+    assert list(mcp_requests(tmp_path)) == [
+        Asked("a/put", "en", "save it"),
+        Asked("a/put", "en", "keep this file"),
+        Asked("a/put", "de", "heb das auf"),
+    ]
+    english = [Asked("ring", "en", text) for text in ("wake me", "ring at 6", "is it loud")]
+    assert list(invented_tools(tmp_path)) == [Invented("ring", "Rings.", (*english, Asked("ring", "fr", "sonne")))]
+
+
+def test_every_line_has_all_its_fields() -> None:
+    assert all(one.tool and len(one.language) in (2, 3) and one.text for one in mcp_requests())
+    assert all(len(tool.requests) == 4 and tool.name and tool.description for tool in invented_tools())
+
+
+def test_a_server_is_learned_from_or_kept_apart_as_a_whole() -> None:
+    servers = {server_of(one.tool) for one in mcp_requests()}
+    kept = {
+        wanted: sum(purpose(server) == wanted for server in servers) for wanted in ("fitted", "reported", "learned")
+    }
+    assert kept["learned"] > 15 * kept["fitted"] > 0 < kept["reported"]
+
+
+def test_nothing_that_is_measured_with_is_asked_for(measured_with: set[str]) -> None:
+    texts = {one.text for one in mcp_requests()} | {one.text for tool in invented_tools() for one in tool.requests}
+    assert {text.casefold() for text in texts} & measured_with == set()
+
+
+def test_invented_tools_are_learned_from_but_for_some_that_are_measured_with() -> None:
+    material = Material()
+    apart = _invented(material)
+    learned, tools = len(material.texts), len(material.tools)
+    request, tool = material.requests["invented"][0]
+    first = next(one for one in invented_tools() if purpose(one.name) == "learned")
+    assert material.texts[request] == first.requests[0].text
+    assert material.texts[material.tools[tool][0]] == f"{first.name} {first.description}"
+    _strangers(material, apart)
+    content = material.sets["invented"]
+    assert content["tools"][0] == tools
+    assert len(content["dev"]) == 4 * len(apart)
+    assert content["dev"][0][0] >= learned
+
+
+@pytest.mark.parametrize(
+    ("passages", "does"),
+    [
+        (["get_node Reads one node.", "alfresco get_node"], "Reads one node."),
+        (["get_node Reads one node.", "get_node"], "Reads one node."),
+        (["get_node"], ""),
+    ],
+)
+def test_what_a_tool_does_is_read_off_its_passages(passages: list[str], does: str) -> None:
+    assert _description(passages) == does

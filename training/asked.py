@@ -1,0 +1,61 @@
+"""Requests to tools in the words of people who do not know the tool; written for this project (`data/`).
+
+`mcp_requests.tsv` asks for tools of the MCP catalogue, one line a tool: its id, two requests in English, a language and
+a request in it. `invented_tools.tsv` brings its tools along: name, description, three requests in English, a language
+and a request in it.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
+from zlib import crc32
+
+from training.spoken import DATA
+
+Purpose: TypeAlias = Literal["learned", "fitted", "reported"]
+PURPOSES: dict[int, Purpose] = {0: "fitted", 10: "reported"}
+
+
+class Asked(NamedTuple):
+    """One request to one tool."""
+
+    tool: str
+    language: str
+    text: str
+
+
+class Invented(NamedTuple):
+    """A tool that nobody has, as some program might describe it, and who asks for it."""
+
+    name: str
+    description: str
+    requests: tuple[Asked, ...]
+
+
+def mcp_requests(folder: Path = DATA) -> Iterator[Asked]:
+    """All requests to tools of the MCP catalogue, by the tools' ids."""
+    for tool, *english, language, text in _rows(folder / "mcp_requests.tsv"):
+        yield from (Asked(tool, "en", request) for request in english)
+        yield Asked(tool, language, text)
+
+
+def invented_tools(folder: Path = DATA) -> Iterator[Invented]:
+    """All tools that were invented, with their requests."""
+    for name, description, *english, language, text in _rows(folder / "invented_tools.tsv"):
+        own = (*(Asked(name, "en", request) for request in english), Asked(name, language, text))
+        yield Invented(name, description, own)
+
+
+def purpose(owner: str) -> Purpose:
+    """What the requests to a server's tools, or to an invented tool, are for: nine in ten are learned from."""
+    return PURPOSES.get(crc32(owner.encode()) % 20, "learned")
+
+
+def server_of(tool: str) -> str:
+    """The server in the id of a tool: what one server offers is held out together, as a stranger would be."""
+    return tool.rpartition("/")[0]
+
+
+def _rows(file: Path) -> Iterator[list[str]]:
+    for line in file.read_text(encoding="utf-8").splitlines():
+        yield line.split("\t")

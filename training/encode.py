@@ -71,11 +71,14 @@ def encode(texts: Sequence[str], *, processes: int) -> Encoded:
     return Encoded(Bags(flat, offsets), words)
 
 
-def choose_features(encoded: Encoded, rows: int, languages: Mapping[str, np.ndarray]) -> np.ndarray:
+def choose_features(
+    encoded: Encoded, rows: int, languages: Mapping[str, np.ndarray], *, held: np.ndarray | None = None
+) -> np.ndarray:
     """The features that get a row each, sorted for binary search. `languages` has the numbers of each one's texts.
 
-    A feature counts by the share that it has in the words of a language, frequent words more than rare ones. Languages
-    count by the root of their size: by count alone, a script of its own gets hardly any rows.
+    Those that are `held` keep theirs. A feature counts by the share that it has in the words of a language, frequent
+    words more than rare ones. Languages count by the root of their size: by count alone, a script of its own gets
+    hardly any rows.
     """
     features, position = np.unique(encoded.words.flat, return_inverse=True)
     score = np.zeros(len(features))
@@ -89,6 +92,8 @@ def choose_features(encoded: Encoded, rows: int, languages: Mapping[str, np.ndar
             minlength=len(features),
         )
         score += held * (len(texts) ** 0.5 * COUNTS_MORE.get(name, 1.0) / held.sum())
+    if held is not None:
+        score[np.isin(features, held)] = np.inf
     best = np.argsort(-score, kind="stable")[:rows]
     return np.sort(features[best]).astype(np.uint32)
 

@@ -2,7 +2,8 @@
 
     python -m training.thresholds
 
-Requests: the `dev` queries (a twentieth of the train splits, which the table never learned from). Junk:
+Requests: the `dev` queries (a twentieth of the train splits, which the table never learned from), and those of
+`written_sets.py` that fusion is fitted with. Junk:
 `data/turned_away.jsonl`, which nothing was trained or fitted on. Test queries and the benchmarks' own junk stay unseen.
 """
 
@@ -16,6 +17,7 @@ from toolcrib.search.index import ToolIndex
 from toolcrib.search.terms import content_words
 from toolcrib.search.verdict import ANSWER_CHATTER_ABOVE
 from training.corpus import is_dev
+from training.written_sets import written_sets
 
 JUNK = Path("training/data/turned_away.jsonl")
 THRESHOLDS = (0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.4)
@@ -34,6 +36,7 @@ def main() -> None:
     print(f"{'':22}  " + "  ".join(f"{'junk  lost':>11}" for _ in THRESHOLDS))
     catalogues = {name: load(name, split="train", limit=None) for name in OPEN_SETS}
     rows = [(name, found.tools, [q for q in found.queries if is_dev(q.text)]) for name, found in catalogues.items()]
+    rows += [(name, found.tools, list(found.queries)) for name, found in written_sets("fitted").items()]
     for name, tools, queries in [("CMS", cms_tools(), []), *rows]:
         index = ToolIndex(Catalog(tools), abstain=False)
         answered = [serves(index, tools[0].name, text) for text in junk]

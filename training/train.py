@@ -3,9 +3,10 @@
 python -m training.train --out OUT                      the model that ships, on a GPU
 python -m training.train --out OUT --without-requests   sees no request of the English sets: how well it does on
                                                         catalogues it never met, and what fusion is fitted with
-python -m training.train --out OUT --start MODEL --set batch=2048,steps=1500
-                                                        go on from a model, on a CPU; its own vectors of English texts
-                                                        are the teacher, and features that are new begin at zero
+python -m training.train --out OUT --start MODEL --set steps=1300 --set batch=2048 --set rate=0.008 \\
+    --set languages_first=0 --set rounded=0.3           go on from a model, on a CPU in ten minutes: it keeps its rows,
+                                                        new ones begin at zero, and its own vectors of English texts
+                                                        are the teacher
 """
 
 import argparse
@@ -123,8 +124,8 @@ def main() -> None:
     log(f"teacher done, {len(english)} texts")
     for label, recipe in recipes(arguments.set).items():
         torch.manual_seed(recipe.seed)
-        chosen = choose_features(encoded, recipe.rows, material.by_language())
-        log("rows chosen")
+        held = np.load(arguments.start / "features.npy") if arguments.start else None
+        chosen = choose_features(encoded, recipe.rows, material.by_language(), held=held)
         fresh = torch.randn(len(chosen), recipe.dimensions) * 0.05
         table = Table(encoded, chosen, read_start(arguments.start, chosen) if arguments.start else fresh, DEVICE)
         train(table, Lessons(material, recipe, taught, english), recipe)

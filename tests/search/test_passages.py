@@ -36,6 +36,14 @@ def test_a_tool_is_its_whole_text_its_phrases_its_name_its_inputs_and_its_senten
     ]
 
 
+def test_a_tool_is_called_by_its_category_too_but_the_whole_is_what_it_does() -> None:
+    assert text_passages("get_node", "Reads one node.", parameters=("id Its number",), category="alfresco") == [
+        "get_node Reads one node.",
+        "alfresco get_node",
+        "alfresco get_node id Its number",
+    ]
+
+
 @pytest.mark.parametrize(
     ("description", "expected"),
     [

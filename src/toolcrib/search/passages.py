@@ -15,19 +15,29 @@ _BREAKS = re.compile(r"(?<=[.!?;:])\s+|\s*[;•\n\r。！？；]+\s*|\s+[-–—
 
 def passages(tool: Tool) -> list[str]:
     """The tool as a whole first, then its name, each phrase, and each sentence of its description."""
-    return text_passages(tool.name, tool.description, tool.phrases, parameter_texts(tool.parameters))
+    return text_passages(
+        tool.name, tool.description, tool.phrases, parameter_texts(tool.parameters), category=tool.category
+    )
 
 
 def text_passages(
-    name: str, description: str, phrases: tuple[str, ...] = (), parameters: tuple[str, ...] = ()
+    name: str,
+    description: str,
+    phrases: tuple[str, ...] = (),
+    parameters: tuple[str, ...] = (),
+    *,
+    category: str = "",
 ) -> list[str]:
     """The same for a tool that is only texts."""
     whole = f"{name} {description}"[:WHOLE_CHARACTERS].strip()
     pieces = [piece for piece in _BREAKS.split(description[: 2 * WHOLE_CHARACTERS]) if len(piece) >= MIN_LETTERS]
     # One sentence is already the whole text.
     sentences = pieces if len(pieces) > 1 else []
-    inputs = [f"{name} {' '.join(parameters)}"[:WHOLE_CHARACTERS]] if parameters else []
-    return list(dict.fromkeys([whole, *phrases, name, *inputs, *sentences]))[: max(MAX_PASSAGES, len(phrases) + 2)]
+    # People name the service they mean, which many tools of a server leave to their category ("alfresco" "get_node").
+    # It stays out of the whole: there a field of knowledge would count more than what the tool does.
+    called = f"{category} {name}".strip()
+    inputs = [f"{called} {' '.join(parameters)}"[:WHOLE_CHARACTERS]] if parameters else []
+    return list(dict.fromkeys([whole, *phrases, called, *inputs, *sentences]))[: max(MAX_PASSAGES, len(phrases) + 2)]
 
 
 def parameter_texts(schema: Mapping[str, Any]) -> tuple[str, ...]:

@@ -122,6 +122,13 @@ async def test_a_link_gets_its_new_label(cms: Talk) -> None:
     assert cms.calls[-1] == ("cms_updateNavigationItem", {"item": "nav_care", "label": "Plant care"})
 
 
+async def test_who_renames_a_link_does_not_change_its_address(cms: Talk) -> None:
+    await cms.say("umbenennen: den Link Care in Pflege")
+    assert cms.calls[-1] == ("cms_updateNavigationItem", {"item": "nav_care", "label": "Pflege"})
+    await cms.say("change the url of the menu link Contact to https://example.org/reach-us")
+    assert "label" not in cms.calls[-1][1]
+
+
 async def test_what_is_of_another_kind_is_no_page(cms: Talk) -> None:
     assert "img_" not in await cms.say("remove todas as seções da página de teste")
 
@@ -135,6 +142,13 @@ async def test_a_field_is_known_by_what_another_language_calls_it(cms: Talk) -> 
     await cms.say('change the heading on the home page to "Welcome"')
     await cms.say('Ändere die Überschrift auf der Startseite in "Willkommen"')
     assert cms.calls[-1][1]["content"] == {"heading": "Willkommen"}
+
+
+async def test_a_section_spoken_of_before_is_not_taken_where_another_may_be_meant(cms: Talk) -> None:
+    await cms.say('change the heading on the home page to "Welcome"')
+    asked = await cms.say('Ändere die Überschrift der Kundenstimmen auf der Startseite in "Lob"')
+    assert "testimonials: What people say" in asked
+    assert "cms_updateSectionContent" not in [name for name, _ in cms.calls]
 
 
 async def test_a_picture_is_never_replaced_by_itself(cms: Talk) -> None:
@@ -206,3 +220,9 @@ async def test_a_vague_verb_acts_only_by_the_nearest_tool(cms: Talk) -> None:
     assert cms.calls == []
     await cms.say("put the Blog page in the menu")
     assert cms.calls == [("cms_addNavigationItem", {"label": "Blog"})]
+
+
+@pytest.mark.parametrize("text", ["put a gallery on the contact page", "put a gallery section on the contact page"])
+async def test_a_vague_verb_puts_what_the_tool_puts(cms: Talk, text: str) -> None:
+    await cms.say(text)
+    assert cms.calls[-1] == ("cms_addSectionToPage", {"page": "page_contact", "template": "gallery"})

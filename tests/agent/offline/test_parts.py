@@ -185,6 +185,11 @@ def test_each_kind_of_value_is_read(text: str, arguments: dict[str, Any]) -> Non
     assert {key: value for key, value in filled(PLACE, text).items() if key != "kind"} == arguments
 
 
+def test_what_a_tool_puts_is_told_from_where_it_puts_it() -> None:
+    assert KnownTool("cms_addSectionToPage", "").places == ("page",)
+    assert KnownTool("add_page", "").places == ()
+
+
 def test_an_integer_id_is_given_as_one() -> None:
     tool = KnownTool.of("get_user", "", {"properties": {"id": {"type": "integer"}}, "required": ["id"]})
     known = Known(remembered=[Thing(type="user", id="7", name="Ana")])

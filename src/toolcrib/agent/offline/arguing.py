@@ -23,6 +23,7 @@ from toolcrib.agent.offline.references import (
 )
 from toolcrib.agent.offline.request_text import RequestText
 from toolcrib.agent.offline.spoken import Words
+from toolcrib.agent.offline.spoken_before import last_spoken_of
 from toolcrib.agent.offline.text_values import names_something
 from toolcrib.agent.offline.things import things_in
 from toolcrib.search.text import plain
@@ -147,6 +148,9 @@ def _looked_up(
         things = fitting or [thing for thing in things if not thing.says_its_type]
         asking.names.update((thing.id, thing.name) for thing in things)
         thing = chosen(things, own, telling, ranked=tool.deed is Deed.FIND and bool(own))
+        if thing is None:
+            whole = [asking.names[str(value)] for value in arguments.values.values() if str(value) in asking.names]
+            thing = last_spoken_of(things, own, given, asking.known, whole)
         if thing is not None:
             for word in own:  # the name of the page is not the name of a section, too
                 if plain(word.folded) in thing.called:

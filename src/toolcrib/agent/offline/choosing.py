@@ -30,7 +30,7 @@ def is_doubtful(errand: Errand, tool: KnownTool, *, sure: bool) -> bool:
     if not sure and not _is_plain(errand, tool):
         return True
     verb = errand.said.verb.folded if errand.said.verb else ""
-    if tool.looks and verb in _VAGUE and not _only_asks(errand):
+    if verb in _VAGUE and (_puts_nothing(errand, tool) or (tool.looks and not _only_asks(errand))):
         return True
     return _is_bare(errand, tool) or _is_groundless(errand, tool)
 
@@ -94,6 +94,15 @@ def _is_spoken(noun: str, errand: Errand) -> bool:
 def _is_plain(errand: Errand, tool: KnownTool) -> bool:
     """Whether an unsure hit is still what the words say: the same verb and the same noun, and nothing it could harm."""
     return tool.deed in _deeds(errand) and any(_is_spoken(noun, errand) for noun in tool.nouns)
+
+
+def _puts_nothing(errand: Errand, tool: KnownTool) -> bool:
+    """Whether a text is to be put where the tool puts something else, and takes no text: a heading is no section."""
+    taken = any(one.type == "string" and not one.is_reference for one in tool.required)
+    if taken or not errand.said.quoted or not tool.places:
+        return False
+    put = [noun for noun in tool.nouns if noun not in tool.places]
+    return any(_is_spoken(noun, errand) for noun in tool.places) and not any(_is_spoken(noun, errand) for noun in put)
 
 
 def _is_bare(errand: Errand, tool: KnownTool) -> bool:

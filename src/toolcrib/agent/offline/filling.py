@@ -112,11 +112,17 @@ def _fields(parameter: Parameter, given: Words) -> dict[str, Any] | None:
     """ "Change the heading to X" as `{"heading": "X"}`, where a tool takes any fields."""
     if not parameter.required or parameter.is_nested or not given.tail:
         return None
+    name, quoted = field_named(given), given.quoted()
+    return {name.casefold() if name.isupper() or name.istitle() else name: quoted or given.tail} if name else None
+
+
+def field_named(given: Words) -> str:
+    """The word before the new value that says which field gets it: "the heading of the page", "the hero heading"."""
+    if not given.tail:
+        return ""
     head = [word for word in given.head.words if word.folded not in SMALL or word.folded in TITLES]
     telling = [word for word in head if given.said.verb is None or word.folded != given.said.verb.folded]
     of = re.search(
         r"(?i)\b([\w-]+)\s+(?:of|on|in|des|der|von|auf|im|del|de|du|della|van|w|na|en|sur|sul|sulla)\s", given.head.text
     )
-    name = next((word.text for word in telling if of and word.text == of[1]), telling[-1].text if telling else "")
-    quoted = given.quoted()
-    return {name.casefold() if name.isupper() or name.istitle() else name: quoted or given.tail} if name else None
+    return next((word.text for word in telling if of and word.text == of[1]), telling[-1].text if telling else "")

@@ -86,6 +86,13 @@ class KnownTool:
         return tuple(dict.fromkeys(own or [singular(word) for word in self.words if word not in DEEDS]))
 
     @cached_property
+    def places(self) -> tuple[str, ...]:
+        """Where it does that: the nouns after a preposition, `page` of `add_section_to_page`."""
+        small = [place for place, word in enumerate(self.words) if word in SMALL_ENGLISH and place]
+        after = {singular(word) for word in self.words[small[0] :]} if small else set[str]()
+        return tuple(noun for noun in self.nouns[1:] if noun in after)
+
+    @cached_property
     def told_nouns(self) -> frozenset[str]:
         """Every word of its description, one of each."""
         return frozenset(singular(word) for word in words(self.description))

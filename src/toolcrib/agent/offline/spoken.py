@@ -13,7 +13,7 @@ from toolcrib.agent.offline.vocabulary import TO
 END = '.,;:!? "“”„«»'  # what stands at the edges of a value, and is no part of it
 OPENING = tuple("\"“„«‹「『`'‘")
 _LONG = 7  # letters of a word that may be a compound
-_RENAMING = ("rename", "change", "set", "update", "edit")
+_CHANGING = ("rename", "change", "set", "update", "edit")
 
 
 @dataclass
@@ -52,8 +52,15 @@ class Words:
         quoted = [one for one in found if self.said.text[one.end() :][:1] in OPENING]
         rest = self.said.text[(quoted or found)[0].end() :] if found else ""
         # "Use it on the home page" has no new value; "rename it to Home" has one.
-        renames = any(is_like(verb.folded, one) for one in _RENAMING)
-        return rest.strip(END) if renames or rest[:1] in OPENING else ""
+        changes = any(is_like(verb.folded, one) for one in _CHANGING)
+        return rest.strip(END) if changes or rest[:1] in OPENING else ""
+
+    @property
+    def renames(self) -> bool:
+        """Whether the new value is a name, whatever else is spoken of: the verb means "rename" before "change"."""
+        verb = self.said.verb.folded if self.said.verb else ""
+        nearest = max(_CHANGING, key=lambda one: nearness(verb, one))
+        return nearest == "rename" and is_like(verb, nearest)
 
     @property
     def head(self) -> RequestText:

@@ -111,10 +111,12 @@ def _title(parameter: Parameter, given: Words) -> str | None:
 
 
 def _is_meant(parameter: Parameter, given: Words) -> bool:
-    """Whether a change is one of this field: it is named before the new value, or no other field is."""
-    others = [
-        one for one in given.tool.parameters if one is not parameter and not one.is_reference and one.type == "string"
-    ]
+    """Whether a change is one of this field: it is named before the new value, or no other field is.
+
+    Who renames a link gives it a label, though "link" means an address as well: to rename is about names alone.
+    """
+    texts = [one for one in given.tool.parameters if not one.is_reference and one.type == "string"]
+    others = [one for one in texts if one is not parameter and (names_something(one) or not given.renames)]
     named = [word.folded for word in given.head.words]
     if any(is_like(word, parameter.words[-1]) for word in named):
         return True

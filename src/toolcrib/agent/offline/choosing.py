@@ -48,7 +48,8 @@ def doable(tools: Sequence[KnownTool], errand: Errand, *, sure: bool = True) -> 
     elif best.deed is Deed.DELETE and _begins_to_look(errand):
         alike = [tool for tool in tools if tool.looks and set(tool.nouns) & set(best.nouns)]
         best = min(alike, key=lambda tool: len(tool.nouns), default=best)  # nor does who says "show" want to delete
-    if not sure and best.deed is not Deed.CREATE and is_like(verb, "create"):  # nor who says "create" to publish
+    if not sure and best.deed is not Deed.CREATE and verb not in _VAGUE and is_like(verb, "create"):
+        # nor who says "create" to publish
         best = _that_does(Deed.CREATE, tools, best)
     if verb and verb not in _ANYTHING and verb not in best.words and verb not in best.told_nouns:
         # "hide" is what another one says it does
@@ -59,6 +60,8 @@ def doable(tools: Sequence[KnownTool], errand: Errand, *, sure: bool = True) -> 
     fillable = [tool for tool in same if not any(one.is_nested for one in tool.required)] or [best]
     # Who speaks of a page alone does not want its sections deleted.
     whole = [tool for tool in fillable if all(_is_spoken(noun, errand) for noun in tool.nouns)]
+    if best in fillable and any(is_run(word.folded) for word in errand.said.words):
+        return best  # a sentence without spaces is near to some of its nouns only, and the search has read them all
     return best if best in whole or best.is_bare else (whole or fillable)[0]
 
 

@@ -10,9 +10,9 @@ from toolcrib.agent.offline.known_tools import DEEDS, Deed
 from toolcrib.agent.offline.vocabulary import VERBS
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
 
-LIKE = 0.485  # from here on two single words mean the same; unlike ones stay below 0.3
+LIKE = 0.46  # from here on two single words mean the same; most unlike ones stay below 0.3, neighbours below 0.44
 SAME = 0.68  # and from here on one says no more than the other: a "Preisseite" is like a page, but says more
-NEAR = 0.28  # from here on a few words may mean a name
+NEAR = 0.29  # from here on a few words may mean a name
 AHEAD = 0.1  # how far the best must be before the next to be the one that was meant
 
 _PROTOTYPES = {

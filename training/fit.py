@@ -5,8 +5,8 @@
 Fitted on what neither arm has learned from: the `dev` queries of each set for the model that ships, and the `train`
 queries of the English sets for a model trained without any of them, which is how a catalogue looks that nobody trained
 for. So do requests written for this project (`written_sets.py`) to servers that neither model learned requests to; they
-sound most like what people say, and count thrice where it is asked how sure a search may be. Small talk is from
-`training/data`. No `test` query and nothing of `benchmarks/data` is read.
+sound most like what people say, and count thrice. Small talk is from `training/data`. No `test` query and nothing of
+`benchmarks/data` is read.
 """
 
 import argparse
@@ -41,7 +41,8 @@ STRANGERS = 12  # requests meant for quite another catalogue; more would teach i
 SMALL = (4, 12, 25, 45, 100)  # sizes of the catalogues cut out of the sets
 CUT_OUTS = 6  # of each size
 CANDIDATES = 100
-MEMBERS = 8  # networks fitted from different seeds and averaged: one alone learns the accidents of its start
+WRITTEN_COUNTS = 3.0  # a written set, where a public one counts 1
+MEMBERS = 4  # networks fitted from different seeds and averaged: one alone learns the accidents of its start
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,10 +172,13 @@ def _short(value):
     return [round(v, 4) for v in value] if isinstance(value, list) else round(value, 4)
 
 
-def _balance(groups: list[str], *, small: float, unseen: float, written: float = 3.0) -> torch.Tensor:
+def _balance(groups: list[str], *, small: float, unseen: float) -> torch.Tensor:
     """Each group counts by what it is, however many cases it has."""
     counts = Counter(groups)
-    kind = {group: unseen if " unseen " in group else written if group.startswith(WRITTEN) else 1.0 for group in counts}
+    kind = {
+        group: unseen if " unseen " in group else WRITTEN_COUNTS if group.startswith(WRITTEN) else 1.0
+        for group in counts
+    }
     weights = torch.tensor([kind[group] * (1.0 if " all" in group else small) / counts[group] for group in groups])
     return weights / weights.sum()
 
@@ -190,7 +194,7 @@ def fit_trust(cases: list[Case]) -> dict:
         ways[row, :, :count] = torch.tensor(basis(case.evidence))
         right[row, :count] = torch.tensor([n in case.relevant for n in case.evidence.numbers.tolist()])
         there[row, :count] = True
-    weight, wanted = _balance([case.group for case in cases], small=0.02, unseen=0.7, written=1.0), right.sum(1)
+    weight, wanted = _balance([case.group for case in cases], small=0.02, unseen=0.7), right.sum(1)
 
     def loss(trust: torch.Tensor) -> torch.Tensor:
         logits = torch.einsum("qk,qkn->qn", trust, ways).masked_fill(~there, -1e9)

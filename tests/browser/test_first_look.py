@@ -69,4 +69,4 @@ def test_the_documentation_is_read_without_asking_anybody_else(context: BrowserC
     page.get_by_role("link", name="Runbook").first.click()
     page.get_by_role("link", name="Why was my tool not found?").first.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Why was my tool not found?")
-    expect(page.locator("pre").first).to_contain_text('toolcrib search "get my money back for the hotel"')
+    expect(page.locator("pre").first).to_contain_text('toolcrib search "I need my taxi fare back"')

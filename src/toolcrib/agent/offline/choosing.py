@@ -32,7 +32,7 @@ def is_doubtful(errand: Errand, tool: KnownTool, *, sure: bool) -> bool:
     verb = errand.said.verb.folded if errand.said.verb else ""
     if verb in _VAGUE and (_puts_nothing(errand, tool) or (tool.looks and not _only_asks(errand))):
         return True
-    return _is_bare(errand, tool) or _is_groundless(errand, tool)
+    return _is_bare(errand, tool) or _is_groundless(errand, tool) or _only_looks(errand, tool, verb)
 
 
 def doable(tools: Sequence[KnownTool], errand: Errand, *, sure: bool = True) -> KnownTool:
@@ -114,6 +114,14 @@ def _is_bare(errand: Errand, tool: KnownTool) -> bool:
     bare = len(said) <= _BARE and not any(is_run(word.folded) for word in said)
     verb = tool.verb or next(iter(tool.words), "")  # "greet" is a verb as well, though not one that many names have
     return bare and not tool.looks and not any(deed_of(word.folded) or word.folded == verb for word in said)
+
+
+def _only_looks(errand: Errand, tool: KnownTool, verb: str) -> bool:
+    """Whether something is to be made or changed, and the tool looks up what nobody spoke of: a poem is no forecast."""
+    asked = deed_of(verb) if verb else None
+    if not tool.looks or asked is None or asked in LOOKING or _only_asks(errand):
+        return False
+    return not any(_is_spoken(noun, errand) for noun in tool.nouns)
 
 
 def _is_groundless(errand: Errand, tool: KnownTool) -> bool:

@@ -180,7 +180,7 @@ def write(out: Path, figures: Sequence[dict[str, Any]], ratio: dict[str, Any]) -
         "# Latency and memory",
         "Written by `python benchmarks/latency.py`; one thread, query embedding included, requests in 30 languages.",
         report.markdown([head, *rows]),
-        "Half of the requests are stories of several errands, each of which is searched too; *one errand* is the rest."
+        "Half of the requests are stories of several errands, each of which is searched too; *one errand* is the rest. "
         "*After adding*: when more tools have come one by one.",
         f"p50 at {ratio['tools']:,} tools: {ratio['p50_ms']:.2f} ms; FastMCP's BM25 search: "
         f"{ratio['fastmcp_p50_ms']:.1f} ms, {ratio['ratio']:.0f} times as long.",

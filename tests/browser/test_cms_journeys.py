@@ -6,8 +6,8 @@ from talking import finished, say
 
 def test_the_hero_image_is_found_and_shown(page: Page) -> None:
     turn = say(page, "Find the hero image of the home page")
-    expect(turn.locator(".discovery summary")).to_contain_text("searched Find the hero image of the home page")
-    expect(turn.locator(".discovery .facts")).to_contain_text("sure 0.")
+    expect(turn.locator(".discovery summary").first).to_contain_text("searched Find the hero image of the home page")
+    expect(turn.locator(".discovery .facts").first).to_contain_text("sure 0.")
     expect(turn.locator(".call summary").first).to_contain_text("cms_searchImages")
     expect(turn.get_by_alt_text("hero-greenhouse.jpg")).to_be_visible()
     expect(turn.locator(".prose")).to_contain_text("hero-greenhouse.jpg")

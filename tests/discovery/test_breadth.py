@@ -24,7 +24,8 @@ REQUESTS = Path(__file__).parents[1] / "data/cms_requests.jsonl"
     ("scores", "confidence", "way", "limit", "budget", "handed", "named"),
     [
         ((0.6, 0.3, 0.2, 0.01, 0.01, 0.01), 0.9, "blended", 8, 250, "ab", "cde"),
-        ((0.6, 0.3, 0.2, 0.01, 0.01, 0.01), 0.9, "blended", 8, 0, "a", "bcde"),
+        ((0.6, 0.3, 0.2, 0.01, 0.01, 0.01), 0.9, "blended", 8, 95, "a", "bcd"),
+        ((0.6, 0.3, 0.2, 0.01, 0.01, 0.01), 0.9, "blended", 8, 0, "a", "bc"),
         ((0.6, 0.3, 0.2), 0.9, "blended", 8, 1_000, "abc", ""),
         ((0.9, 0.01, 0.01), 0.9, "blended", 1, 1_000, "a", ""),
         ((0.2,) * 10, 0.3, "dense", 8, 250, "ab", "cdefgh"),
@@ -33,7 +34,8 @@ REQUESTS = Path(__file__).parents[1] / "data/cms_requests.jsonl"
     ],
     ids=[
         "while they fit; then five are shown in all",
-        "the best one always",
+        "the best one always; what it takes too much is saved on names",
+        "two names stay",
         "all, if the budget allows",
         "never more than asked for",
         "not sure: as many names as asked for",

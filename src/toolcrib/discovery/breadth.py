@@ -21,7 +21,9 @@ NEAR_BY_WORDS = 0.7  # the same where words or a name decided: their scores are 
 NARROW = 2  # up to so many, companions come along
 # What a search may add to every request after it, so that one with a single search stays under 900 tokens in all:
 # the prompt, the discovery tool, its call and answer, a notice and a call take some 520.
-BUDGET_TOKENS = 370
+BUDGET_TOKENS = 367
+NAME_TOKENS = 8  # of a tool that is only named: what the best tool takes too much is saved there
+LEAST_NAMES = 2  # of those there are; the right one may be next
 SHOWN_BY_A_SURE_SEARCH = 5  # handed over or named
 
 
@@ -66,4 +68,6 @@ def spread(
         return Spread(handed=tuple(handed))
     shown = min(limit, SHOWN_BY_A_SURE_SEARCH) if is_sure(found) else limit
     rest = [hit for hit in found.hits if hit not in handed]
-    return Spread(handed=tuple(handed), named=tuple(rest[: max(0, shown - len(handed))]))
+    names = max(0, shown - len(handed))
+    saved = -(min(0, budget_tokens) // NAME_TOKENS)
+    return Spread(handed=tuple(handed), named=tuple(rest[: max(min(LEAST_NAMES, names), names - saved)]))

@@ -98,6 +98,12 @@ def test_a_duplicate_names_both_origins() -> None:
     assert caught.value.hint
 
 
+def test_a_list_given_to_add_is_refused_in_a_line_however_long_it_is() -> None:
+    with pytest.raises(CatalogError) as caught:
+        Catalog().add(["x" * 10_000] * 1_000)  # pyright: ignore[reportArgumentType]
+    assert len(str(caught.value)) < 500
+
+
 @pytest.mark.parametrize(
     "bad",
     [make_tool("held"), make_tool("fresh"), "a text", None, lambda: None],

@@ -14,7 +14,7 @@ async def main(workdir: Path) -> None:
     found = await tools["memory_recall"].call({"query": "what does she like to drink"})
     assert found.value["notes"][0]["text"] == "The user prefers tea over coffee"
 
-    nothing = await tools["memory_recall"].call({"query": "quantum chromodynamics"})
+    nothing = await tools["memory_recall"].call({"query": "the history of Rome"})
     assert nothing.value["notes"] == []
 
 

@@ -1,5 +1,7 @@
 """The model: a table of feature vectors. A text is the normalised sum of its words, a word the sum of its features."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -33,13 +35,13 @@ class Table:
 
     def __call__(self, texts: torch.Tensor, drop: float = 0.0) -> torch.Tensor:
         """Unit vectors of the texts; in training a share of words and of features is left out."""
-        return self._vectors(texts, self._read(texts), drop)
+        return self._vectors(self._read(texts), drop)
 
     def lesson(self, texts: torch.Tensor, drop: float) -> "tuple[torch.Tensor, _Read]":
         """The same, and what `learn` needs to move the rows that were read."""
         read = self._read(texts)
         read.weight.requires_grad_()
-        return self._vectors(texts, read, drop), read
+        return self._vectors(read, drop), read
 
     @torch.no_grad()
     def learn(self, read: "_Read", rate: float) -> None:
@@ -62,20 +64,23 @@ class Table:
         rows, of_feature = torch.unique(features, return_inverse=True)
         return _Read(rows, self.weight[rows], of_feature, word_starts, of_word, text_starts, of_text)
 
-    def _vectors(self, texts: torch.Tensor, read: "_Read", drop: float) -> torch.Tensor:
+    def _vectors(self, read: "_Read", drop: float) -> torch.Tensor:
         weight = _shipped(read.weight) if self.rounded else read.weight
         words = _sums(weight, read.of_feature, read.word_starts, drop)
         return F.normalize(_sums(words, read.of_word, read.text_starts, drop) + 1e-6, dim=-1)[read.of_text]
 
 
+@dataclass(slots=True)
 class _Read:
     """What a batch reads: rows of the table, as the features of words, as the words of texts."""
 
-    def __init__(self, rows, weight, of_feature, word_starts, of_word, text_starts, of_text) -> None:
-        self.rows, self.weight = rows, weight
-        self.of_feature, self.word_starts = of_feature, word_starts
-        self.of_word, self.text_starts = of_word, text_starts
-        self.of_text = of_text
+    rows: torch.Tensor
+    weight: torch.Tensor
+    of_feature: torch.Tensor
+    word_starts: torch.Tensor
+    of_word: torch.Tensor
+    text_starts: torch.Tensor
+    of_text: torch.Tensor
 
 
 def _sums(rows: torch.Tensor, which: torch.Tensor, starts: torch.Tensor, drop: float) -> torch.Tensor:

@@ -1,8 +1,9 @@
 """Requests to tools in the words of people who do not know the tool; written for this project (`data/`).
 
 `mcp_requests.tsv` asks for tools of the MCP catalogue, one line a tool: its id, two requests in English, a language and
-a request in it. `invented_tools.tsv` brings its tools along: name, description, three requests in English, a language
-and a request in it.
+a request in it. `operation_requests.tsv` does the same for operations of web services, by the names that
+`interfaces.py` gives them. `invented_tools.tsv` brings its tools along: name, a language and the description in it,
+then the requests, each behind its language.
 """
 
 from collections.abc import Iterator
@@ -28,22 +29,26 @@ class Invented(NamedTuple):
     """A tool that nobody has, as some program might describe it, and who asks for it."""
 
     name: str
+    language: str
     description: str
     requests: tuple[Asked, ...]
 
 
 def mcp_requests(folder: Path = DATA) -> Iterator[Asked]:
     """All requests to tools of the MCP catalogue, by the tools' ids."""
-    for tool, *english, language, text in _rows(folder / "mcp_requests.tsv"):
-        yield from (Asked(tool, "en", request) for request in english)
-        yield Asked(tool, language, text)
+    return _requests(folder / "mcp_requests.tsv")
+
+
+def operation_requests(folder: Path = DATA) -> Iterator[Asked]:
+    """All requests to operations of web services, by the operations' names."""
+    return _requests(folder / "operation_requests.tsv")
 
 
 def invented_tools(folder: Path = DATA) -> Iterator[Invented]:
     """All tools that were invented, with their requests."""
-    for name, description, *english, language, text in _rows(folder / "invented_tools.tsv"):
-        own = (*(Asked(name, "en", request) for request in english), Asked(name, language, text))
-        yield Invented(name, description, own)
+    for name, language, description, *asked in _rows(folder / "invented_tools.tsv"):
+        own = tuple(Asked(name, *pair) for pair in zip(asked[::2], asked[1::2], strict=True))
+        yield Invented(name, language, description, own)
 
 
 def purpose(owner: str) -> Purpose:
@@ -54,6 +59,12 @@ def purpose(owner: str) -> Purpose:
 def server_of(tool: str) -> str:
     """The server in the id of a tool: what one server offers is held out together, as a stranger would be."""
     return tool.rpartition("/")[0]
+
+
+def _requests(file: Path) -> Iterator[Asked]:
+    for tool, *english, language, text in _rows(file):
+        yield from (Asked(tool, "en", request) for request in english)
+        yield Asked(tool, language, text)
 
 
 def _rows(file: Path) -> Iterator[list[str]]:

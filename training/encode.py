@@ -86,12 +86,12 @@ def choose_features(
         counts = np.bincount(encoded.texts.some(texts), minlength=len(encoded.words))
         said = np.flatnonzero(counts)
         lengths = np.diff(encoded.words.offsets)[said]
-        held = np.bincount(
+        share = np.bincount(
             encoded.words.some(said, position),
             weights=np.repeat(np.sqrt(counts[said]), lengths),
             minlength=len(features),
         )
-        score += held * (len(texts) ** 0.5 * COUNTS_MORE.get(name, 1.0) / held.sum())
+        score += share * (len(texts) ** 0.5 * COUNTS_MORE.get(name, 1.0) / share.sum())
     if held is not None:
         score[np.isin(features, held)] = np.inf
     best = np.argsort(-score, kind="stable")[:rows]

@@ -24,7 +24,7 @@ class Recipe:
     """Everything a run depends on besides the data."""
 
     seed: int = 0
-    rows: int = 134_500  # 148 bytes each; the model may take 20 MB
+    rows: int = 172_000  # 116 bytes each; the model may take 20 MB
     dimensions: int = 256
     steps: int = 4_000
     rate: float = 0.02
@@ -33,7 +33,7 @@ class Recipe:
     temperature: float = 0.05
     teacher: float = 5.0  # cosine to the teacher
     relation: float = 0.5  # the teacher's similarities inside a batch
-    requests: float = 1.0
+    requests: float = 1.5
     siblings: int = 12  # requests in a row, to tools of one server where a set is in that order
     names: float = 0.5
     definitions: float = 0.3

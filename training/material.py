@@ -4,7 +4,7 @@
 |---|---|
 | translations | these two texts mean the same |
 | framed and misspelled | "could you please ...", a typo or a lost accent changes nothing |
-| requests | this request is served by this tool (train splits, the MCP catalogue, invented tools) |
+| requests | this request is served by this tool (train splits, the MCP catalogue, web services, invented tools) |
 | names | this name belongs to this description |
 | chatter | this is small talk, near no tool |
 | definitions | this word means this (WordNet, FOLDOC), this package does this (Debian) |
@@ -30,7 +30,7 @@ import numpy as np
 
 from toolcrib.search.passages import text_passages
 from toolcrib.search.text import plain
-from training.asked import Invented, invented_tools, purpose
+from training.asked import Invented, invented_tools, operation_requests, purpose
 from training.corpus import PACK, is_dev, read_json, read_parallel
 from training.spoken import DATA, Spoken, small_talk, spoken_requests
 
@@ -177,9 +177,24 @@ def _registry(material: Material, registry: dict[str, Any]) -> None:
         material.names += numbered(kind)
     for kind in ("descriptions", "terms", "tellings"):
         material.definitions += numbered(kind)
+    _operations(material, dict(registry["interfaces"]))
     words = [pair for pairs in registry["words"].values() for pair in pairs]
     material.translations["words"] = [(material.number(word), material.number(english)) for word, english in words]
     material.english.update(number for _, number in material.translations["words"])
+
+
+def _operations(material: Material, told: dict[str, str]) -> None:
+    """Requests to operations of web services, which are tools like any other."""
+    tools: dict[str, int] = {}
+    rows = material.requests["operations"] = []
+    for one in operation_requests():
+        if one.tool not in tools:
+            tools[one.tool] = len(material.tools)
+            material.tools.append([material.number(text) for text in text_passages(one.tool, told[one.tool])])
+            material.english.update(material.tools[-1])
+        rows.append((material.number(one.text), tools[one.tool]))
+        if one.language == "en":
+            material.english.add(rows[-1][0])
 
 
 def _evaluation(material: Material, bench: dict[str, Any], without: tuple[str, ...]) -> None:
@@ -209,7 +224,9 @@ def _invented(material: Material) -> list[Invented]:
             continue
         requests += [(material.number(one.text), len(material.tools)) for one in tool.requests]
         material.english.update(material.number(one.text) for one in tool.requests if one.language == "en")
-        material.english.update(_add_tool(material, tool))
+        passages = _add_tool(material, tool)
+        if tool.language == "en":
+            material.english.update(passages)
         material.names.append((material.number(tool.name), material.number(tool.description)))
     material.requests["invented"] = requests
     return held_out

@@ -1,12 +1,12 @@
 """Train the table and write the model.
 
-python -m training.train --out OUT                      the model that ships, on a GPU
+python -m training.train --out OUT                      from the start, on a GPU
 python -m training.train --out OUT --without-requests   sees no request of the English sets: how well it does on
                                                         catalogues it never met, and what fusion is fitted with
-python -m training.train --out OUT --start MODEL --set steps=1300 --set batch=2048 --set rate=0.008 \\
-    --set languages_first=0 --set rounded=0.3           go on from a model, on a CPU in ten minutes: it keeps its rows,
-                                                        new ones begin at zero, and its own vectors of English texts
-                                                        are the teacher
+python -m training.train --out OUT --start MODEL --set steps=1200 --set batch=4096 --set rate=0.008 \\
+    --set languages_first=0 --set rounded=0.3           go on from a model (the second step of the one that ships; a CPU
+                                                        does it, too): it keeps its rows, new ones begin at zero, and
+                                                        its own vectors of English texts are the teacher
 """
 
 import argparse
@@ -23,7 +23,7 @@ from training.encode import Encoded, choose_features, encode
 from training.lessons import Lessons, Recipe
 from training.material import REQUEST_SETS_ENGLISH, Material, gather
 from training.measure import measure
-from training.quantize import dequantize, export, quantize
+from training.quantize import dequantize, export, quantize, unpack
 from training.table import Table
 from training.teacher import Teacher
 
@@ -50,7 +50,7 @@ def train(table: Table, lessons: Lessons, recipe: Recipe) -> None:
 def read_start(folder: Path, chosen: np.ndarray) -> torch.Tensor:
     """The rows that a model has for these features; zero for those it does not have."""
     features = np.load(folder / "features.npy")
-    held = dequantize(np.load(folder / "levels.npy"), np.load(folder / "scales.npy"))
+    held = dequantize(unpack(np.load(folder / "levels.npy")), np.load(folder / "scales.npy"))
     at = np.searchsorted(features, chosen).clip(max=len(features) - 1)
     return torch.tensor(held[at] * (features[at] == chosen)[:, None])
 

@@ -109,7 +109,7 @@ def small_model(folder: Path, words: Sequence[str], seed: int = 1) -> Path:
     generator = np.random.default_rng(seed)
     features = np.unique(np.array([feature for word in words for feature in word_features(word)], dtype=np.uint32))
     np.save(folder / "features.npy", features)
-    np.save(folder / "levels.npy", generator.integers(0, 256, size=(len(features), 4), dtype=np.uint8))
+    np.save(folder / "levels.npy", generator.integers(0, 256, size=(len(features), 3), dtype=np.uint8))
     np.save(folder / "scales.npy", generator.uniform(0.01, 2, size=(len(features), 2)).astype(np.float16))
     return folder
 
@@ -121,9 +121,10 @@ def naive_vector(folder: Path, text: str) -> list[float]:
     rows = [row_of[f] for word in text_words(text) for f in word_features(word) if f in row_of]
     summed: list[float] = []
     for dimension in range(8):
-        shift, group = 4 * (dimension % 2), dimension // 4
+        shift, group = 3 * (dimension % 4), dimension // 4
+        codes = [int(levels[row, group]) | (int(levels[row, 2]) >> 4 * group & 15) << 8 for row in rows]
         summed.append(
-            fsum(((int(levels[row, dimension // 2]) >> shift & 15) - 8) * float(scales[row, group]) for row in rows)
+            fsum(((code >> shift & 7) - 4) * float(scales[row, group]) for code, row in zip(codes, rows, strict=True))
         )
     length = sqrt(fsum(value * value for value in summed))
     return [float(np.float32(value / length)) if length else 0.0 for value in summed]

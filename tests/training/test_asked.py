@@ -8,21 +8,24 @@ from training.asked import Asked, Invented, invented_tools, mcp_requests, purpos
 from training.material import Material, _description, _invented, _strangers  # pyright: ignore[reportPrivateUsage]
 
 
-def test_a_line_is_a_tool_with_requests_in_english_and_in_one_more_language(tmp_path: Path) -> None:
+def test_a_line_is_a_tool_with_its_requests(tmp_path: Path) -> None:
     (tmp_path / "mcp_requests.tsv").write_text("a/put\tsave it\tkeep this file\tde\theb das auf\n", encoding="utf-8")
-    (tmp_path / "invented_tools.tsv").write_text("ring\tRings.\twake me\tring at 6\tis it loud\tfr\tsonne\n")
+    (tmp_path / "invented_tools.tsv").write_text("ring\tde\tLäutet.\ten\twake me\tfr\tsonne\n", encoding="utf-8")
     assert list(mcp_requests(tmp_path)) == [
         Asked("a/put", "en", "save it"),
         Asked("a/put", "en", "keep this file"),
         Asked("a/put", "de", "heb das auf"),
     ]
-    english = [Asked("ring", "en", text) for text in ("wake me", "ring at 6", "is it loud")]
-    assert list(invented_tools(tmp_path)) == [Invented("ring", "Rings.", (*english, Asked("ring", "fr", "sonne")))]
+    asked = (Asked("ring", "en", "wake me"), Asked("ring", "fr", "sonne"))
+    assert list(invented_tools(tmp_path)) == [Invented("ring", "de", "Läutet.", asked)]
 
 
 def test_every_line_has_all_its_fields() -> None:
     assert all(one.tool and len(one.language) in (2, 3) and one.text for one in mcp_requests())
-    assert all(len(tool.requests) == 4 and tool.name and tool.description for tool in invented_tools())
+    tools = list(invented_tools())
+    assert all(4 <= len(tool.requests) <= 7 and tool.name and tool.description for tool in tools)
+    assert all(len(one.language) in (2, 3) and one.text for tool in tools for one in (*tool.requests,))
+    assert len({tool.name for tool in tools}) == len(tools)
 
 
 def test_a_server_is_learned_from_or_kept_apart_as_a_whole() -> None:
@@ -49,7 +52,7 @@ def test_invented_tools_are_learned_from_but_for_some_that_are_measured_with() -
     _strangers(material, apart)
     content = material.sets["invented"]
     assert content["tools"][0] == tools
-    assert len(content["dev"]) == 4 * len(apart)
+    assert len(content["dev"]) == sum(len(tool.requests) for tool in apart)
     assert content["dev"][0][0] >= learned
 
 

@@ -21,3 +21,12 @@ def test_a_small_language_gets_its_share_of_the_rows() -> None:
     assert chosen.tolist() == sorted(chosen.tolist())
     own = encoded.words.some(np.unique(encoded.texts.some(languages["am"])))
     assert np.isin(own, chosen).all()
+
+
+def test_what_a_model_already_has_keeps_its_row() -> None:
+    encoded = encode(["often often often", "seldom"], processes=1)
+    seldom = encoded.words.some(np.array([1]))
+    chosen = choose_features(encoded, len(seldom) + 1, {"en": np.array([0, 1])}, held=seldom)
+    assert np.isin(seldom, chosen).all()
+    alone = choose_features(encoded, 3, {"en": np.array([0, 0, 0, 1])})
+    assert not np.isin(seldom, alone).any()

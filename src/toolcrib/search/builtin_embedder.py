@@ -7,6 +7,7 @@ adding does not matter and a text has the same vector on every platform, in ever
 
 from collections.abc import Sequence, Set
 from functools import cached_property
+from itertools import islice
 from math import fsum, sqrt
 from pathlib import Path
 
@@ -18,12 +19,12 @@ from toolcrib.search.features import text_words, word_features
 
 MODEL = Path(__file__).with_name("model")
 CACHED_WORDS = 4_096  # two kilobytes each; requests and tools of one catalogue share most of their words
+LATEST_WORDS = CACHED_WORDS // 2
 TEXTS_AT_ONCE = 256  # their words are held in double precision, two kilobytes each
 WORDS_AT_ONCE = 16  # larger blocks are mostly zeros
 
-# A byte holds two weights, each a whole number from -8 to 7.
-# Pairs of doubles, seen as complex numbers: one look-up unpacks both.
-_PAIRS = np.array([complex((byte & 15) - 8, (byte >> 4) - 8) for byte in range(256)])
+# A weight is a whole number from -3 to 3, in three bits. A code of twelve bits holds four: one look-up unpacks them.
+_FOURS = (np.arange(4_096)[:, None] >> np.array([0, 3, 6, 9]) & 7).astype(np.float64) - 4
 
 
 class BuiltinEmbedder:
@@ -33,7 +34,8 @@ class BuiltinEmbedder:
 
     def __init__(self, folder: Path = MODEL) -> None:
         self._folder = folder
-        self._cache: dict[str, NDArray[np.float64]] = {}
+        self._latest: dict[str, NDArray[np.float64]] = {}  # the words read last
+        self._earlier: dict[str, NDArray[np.float64]] = {}  # and those read before them, unless they came again
 
     @property
     def id(self) -> str:
@@ -41,7 +43,7 @@ class BuiltinEmbedder:
 
     @property
     def dimensions(self) -> int:
-        return self._levels.shape[1] * 2
+        return self._levels.shape[1] // 3 * 8
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         return self._embed(texts)
@@ -67,16 +69,15 @@ class BuiltinEmbedder:
 
     def _word_vectors(self, wanted: Set[str]) -> dict[str, NDArray[np.float64]]:
         # Threads share the cache without a lock: a vector lost or made twice in a race is the same vector.
-        cache = self._cache
-        known = {word: vector for word in wanted if (vector := cache.get(word)) is not None}
+        latest, earlier = self._latest, self._earlier
+        known = {word: vector for word in wanted if (vector := latest.get(word, earlier.get(word))) is not None}
         missing = [word for word in wanted if word not in known]
         for start in range(0, len(missing), WORDS_AT_ONCE):
             chunk = missing[start : start + WORDS_AT_ONCE]
             known.update(zip(chunk, self._sum_features(chunk), strict=True))
-        if len(cache) + len(missing) > CACHED_WORDS:
-            cache.clear()
-        for word in missing[:CACHED_WORDS]:
-            cache[word] = known[word]
+        if len(latest) + len(known) > LATEST_WORDS:
+            self._latest, self._earlier = {}, latest
+        self._latest.update(islice(known.items(), LATEST_WORDS))
         return known
 
     def _sum_features(self, words: Sequence[str]) -> NDArray[np.float64]:
@@ -87,7 +88,7 @@ class BuiltinEmbedder:
         rows = found.take(known)
         scales = self._scales.take(rows, axis=0).astype(np.float64)
         groups = scales.shape[1]
-        weights = _PAIRS.take(self._levels.take(rows, axis=0)).view(np.float64)
+        weights = _FOURS.take(_codes(self._levels.take(rows, axis=0)), axis=0)
         weights = weights.reshape(len(rows), groups, self.dimensions // groups)
         # One product a group of weights scales the rows and adds up each word's: [group, word, row] @ [group, row, :].
         owner = np.repeat(np.arange(len(bags)), [len(bag) for bag in bags]).take(known)
@@ -110,3 +111,13 @@ class BuiltinEmbedder:
     @cached_property
     def _scales(self) -> NDArray[np.float16]:
         return np.load(self._folder / "scales.npy", mmap_mode="r").view(np.ndarray)
+
+
+def _codes(packed: NDArray[np.uint8]) -> NDArray[np.uint16]:
+    """The codes of rows: first the low bytes of all, then the high halves, of one code of each half of the row."""
+    third = packed.shape[1] // 3
+    wide = packed.astype(np.uint16)
+    low, high = wide[:, : 2 * third], wide[:, 2 * third :]
+    low[:, :third] |= (high & 15) << 8
+    low[:, third:] |= high >> 4 << 8
+    return low

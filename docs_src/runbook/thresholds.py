@@ -23,4 +23,4 @@ def answered(request: str, answer_above: float) -> bool:
 
 assert (answered("my printer is broken", 0.1), answered("how are you?", 0.1)) == (True, False)
 assert answered("how are you?", 0.0)  # junk: everything is answered
-assert not answered("we need a place to talk", 0.9)  # unanswered: only what is nearly certain is
+assert not answered("the screen stays dark", 0.9)  # unanswered: only what is nearly certain is

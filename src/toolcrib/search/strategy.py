@@ -19,7 +19,7 @@ STRATEGIES = (
     # A handful of tools: who asks knows what they are for, and the arms have little to compare.
     Strategy(up_to=10, lexical_above=0.8, blended_above=0.3, answer_above=0.08),
     # Few tools: the words of their names and phrases tell them apart.
-    Strategy(up_to=100, lexical_above=0.8, blended_above=0.3, answer_above=0.15),
+    Strategy(up_to=100, lexical_above=0.8, blended_above=0.3, answer_above=0.25),
     Strategy(up_to=500, lexical_above=0.9, blended_above=0.3, answer_above=0.2),
     # Many tools share the same words: meaning has to decide among them.
     Strategy(up_to=float("inf"), lexical_above=0.95, blended_above=0.3, answer_above=0.2),

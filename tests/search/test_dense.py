@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
-from toolcrib.search.dense import EXACT_UP_TO, GONE, MIN_WASTE, SHORTLIST, WHOLE, DenseIndex
+from toolcrib.search.dense import EXACT_UP_TO, GONE, MIN_WASTE, SHORTLIST, WHOLE, DenseIndex, shortlisted
 from toolcrib.search.embedder import Vectors
 
 DIMENSIONS = 6
@@ -230,3 +230,8 @@ def test_the_nearest_passage_is_named_by_its_place_in_the_tool() -> None:
     x, y, between = [1.0, 0.0], [0.0, 1.0], [0.6, 0.8]
     index.put(range(3), [block(*rows) for rows in ([x, y], [between], [y, between, x])])
     assert [index.nearest_passage(X[0], number) for number in range(3)] == [0, 0, 2]
+
+
+@pytest.mark.parametrize(("tools", "read"), [(301, 100), (2_000, 100), (4_000, 200), (8_000, 400), (100_000, 400)])
+def test_of_more_tools_more_passages_are_read_up_to_a_point(tools: int, read: int) -> None:
+    assert shortlisted(tools) == read

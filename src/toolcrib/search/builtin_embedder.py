@@ -74,7 +74,8 @@ class BuiltinEmbedder:
         missing = [word for word in wanted if word not in known]
         for start in range(0, len(missing), WORDS_AT_ONCE):
             chunk = missing[start : start + WORDS_AT_ONCE]
-            known.update(zip(chunk, self._sum_features(chunk), strict=True))
+            # Copies: a row that is kept would keep the block of all the others.
+            known.update((word, row.copy()) for word, row in zip(chunk, self._sum_features(chunk), strict=True))
         if len(latest) + len(known) > LATEST_WORDS:
             self._latest, self._earlier = {}, latest
         self._latest.update(islice(known.items(), LATEST_WORDS))

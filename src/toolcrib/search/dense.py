@@ -12,7 +12,7 @@ WHOLE = 0.5
 # Above this, the whole texts choose whose passages are read: a search may not walk through all the memory there is.
 # The answer stays the same: of the best five, 998 in 1,000 (requests of the train splits and the MCP catalogue).
 EXACT_UP_TO = 300
-SHORTLIST = 100
+SHORTLIST, LONGEST_SHORTLIST = 100, 400  # a twentieth of the tools, within these
 MIN_WASTE = 256  # rows; less is not worth moving the others for
 ROWS_AT_ONCE = 1_024  # a megabyte: several queries read a block of rows while it is at hand
 GONE = -2.0  # the score of a number without a tool: farther than any tool can be
@@ -124,7 +124,8 @@ class DenseIndex:
                 _count_nearest(scores, numbers, np.maximum.reduceat(near, self._starts[numbers]))
 
     def _read_some(self, query: Vectors, scores: NDArray[np.float32]) -> None:
-        likely = scores.argpartition(-self._shortlist)[-self._shortlist :]
+        count = shortlisted(len(self), self._shortlist)
+        likely = scores.argpartition(-count)[-count:]
         starts = self._starts.take(likely)
         lengths = self._ends.take(likely) - starts
         if self._bare:
@@ -145,6 +146,11 @@ class DenseIndex:
             self._passages.extend(block)
             self._ends[number] = len(self._passages)
         self._waste = 0
+
+
+def shortlisted(tools: int, least: int = SHORTLIST) -> int:
+    """Of how many tools the passages are read."""
+    return max(least, min(tools // 20, LONGEST_SHORTLIST))
 
 
 def _count_nearest(scores: NDArray[np.float32], numbers: NDArray[np.int64], nearest: NDArray[np.float32]) -> None:

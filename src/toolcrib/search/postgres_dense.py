@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toolcrib.search.dense import EXACT_UP_TO, GONE, SHORTLIST, WHOLE
+from toolcrib.search.dense import EXACT_UP_TO, GONE, WHOLE, shortlisted
 from toolcrib.search.embedder import Vectors
 from toolcrib.search.evidence import DEPTH, Nearness, mean_and_spread
 from toolcrib.search.postgres_request import Request
@@ -93,7 +93,7 @@ class PostgresDense:
 
     def _shortlist(self, query: Vectors) -> list[int]:
         """The tools whose whole text is nearest."""
-        wanted = self.tools if self.tools <= EXACT_UP_TO else SHORTLIST
+        wanted = self.tools if self.tools <= EXACT_UP_TO else shortlisted(self.tools)
         if self.tools > COMPARE_ALL_UP_TO:
             found = self._nearest("whole <#> %s::halfvec", query, wanted)
             if len(found) >= wanted:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
-from toolcrib.search.dense import EXACT_UP_TO, GONE, MIN_WASTE, SHORTLIST, WHOLE, DenseIndex, shortlisted
+from toolcrib.search.dense import EXACT_UP_TO, GONE, MIN_WASTE, WHOLE, DenseIndex, shortlisted
 from toolcrib.search.embedder import Vectors
 
 DIMENSIONS = 6
@@ -110,7 +110,9 @@ def test_thousands_of_tools_score_as_a_naive_computation_says(seed: int) -> None
     for number in gone:
         index.remove(number)
     held = {number: texts for number, texts in enumerate(blocks) if number not in gone}
-    np.testing.assert_allclose(index.scores(queries), naive_scores(held, len(blocks), queries, SHORTLIST), atol=1e-6)
+    np.testing.assert_allclose(
+        index.scores(queries), naive_scores(held, len(blocks), queries, shortlisted(len(blocks))), atol=1e-6
+    )
 
 
 def test_rows_of_tools_that_left_are_packed_away_without_a_change_to_any_score() -> None:

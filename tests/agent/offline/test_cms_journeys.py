@@ -28,6 +28,11 @@ async def test_the_image_that_was_found_is_used_in_the_next_turn(cms: Talk) -> N
     assert cms.calls == [("cms_updateSectionImage", {"section": "home/hero", "image": "img_hero-greenhouse"})]
 
 
+async def test_who_wants_to_find_an_image_changes_none(cms: Talk) -> None:
+    assert "hero-greenhouse.jpg" in await cms.say("Find the hero image of the home page")
+    assert [name for name, _ in cms.calls] == ["cms_searchImages"]
+
+
 async def test_a_post_is_published_after_the_users_yes(cms: Talk) -> None:
     assert "The monstera that took over our office" in await cms.say("publish the monstera post")
     assert [one.tool for one in cms.session.confirmations] == ["cms_publishPost"]

@@ -45,7 +45,7 @@ def doable(tools: Sequence[KnownTool], errand: Errand, *, sure: bool = True) -> 
         best = best if best.looks else next((tool for tool in (*handed, *tools) if tool.looks), best)
     elif best.looks and asked is not None and asked not in LOOKING and verb not in _VAGUE:
         best = _that_does(asked, tools, best)  # who says "rename" does not want to look
-    elif best.deed is Deed.DELETE and _begins_to_look(errand):
+    elif _begins_to_look(errand) and (best.deed is Deed.DELETE or (not sure and _wants_no_change(errand, best))):
         alike = [tool for tool in tools if tool.looks and set(tool.nouns) & set(best.nouns)]
         best = min(alike, key=lambda tool: len(tool.nouns), default=best)  # nor does who says "show" want to delete
     if not sure and best.deed is not Deed.CREATE and verb not in _VAGUE and is_like(verb, "create"):
@@ -83,6 +83,11 @@ def _begins_to_look(errand: Errand) -> bool:
     """Whether the first word is one that looks, such as "show", and none deletes."""
     first = errand.said.words[0].folded if errand.said.words else ""
     return deed_of(first) in LOOKING and Deed.DELETE not in _deeds(errand)
+
+
+def _wants_no_change(errand: Errand, tool: KnownTool) -> bool:
+    """Whether a tool would change something, and no word asks for that."""
+    return not tool.looks and not _deeds(errand) - {None, *LOOKING}
 
 
 def _deeds(errand: Errand) -> set[Deed | None]:

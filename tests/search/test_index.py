@@ -223,6 +223,13 @@ def test_the_words_alone_decide_when_they_are_sure_enough() -> None:
     assert unsure.search(query + " money").path in ("blended", "dense")
 
 
+def test_the_words_alone_do_not_decide_between_tools_that_match_them_alike() -> None:
+    twins = Catalog([make("open_page", "Open one page."), make("close_page", "Close one page.")])
+    index = ToolIndex(twins, strategies=sure_above(0.0), abstain=False)
+    assert index.search("one page").path in ("blended", "dense")
+    assert index.search("close one page").path == "lexical"
+
+
 def test_the_words_are_heard_above_a_threshold() -> None:
     for above, path in ((-1.0, "blended"), (1.0, "dense")):
         index = ToolIndex(office(), strategies=sure_above(1.0, blended_above=above), abstain=False)

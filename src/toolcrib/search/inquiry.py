@@ -21,6 +21,7 @@ from toolcrib.search.result import Path
 from toolcrib.search.strategy import Strategy
 
 UNDERSTOOD = 0.5  # how much of a request the best tool must contain for words to be enough
+TIED = 0.9  # of the best score: words do not tell such a tool from the best, meaning has to
 WORDS_SERVE = 0.15  # how sure the lexical arm must be to answer when it is alone
 SILENT = Nearness(scores=np.zeros(0, dtype=np.float32), nearest=(), mean=0.0, spread=1.0)
 
@@ -87,7 +88,8 @@ class Inquiry:
         evidence = gather(matches[0], self._holdings.lexical, SILENT)
         understood = evidence.features[0] > UNDERSTOOD
         sure = self._judge.lexical_is_right(evidence)
-        return replace(words, sure=sure, enough=bool(understood) and sure > strategy.lexical_above)
+        enough = bool(understood) and sure > strategy.lexical_above and not _is_tied(matches[0])
+        return replace(words, sure=sure, enough=enough)
 
     def by_words(self, words: Words) -> Findings:
         """What the lexical arm says alone."""
@@ -140,6 +142,10 @@ class Inquiry:
 
     def _nearness(self, words: Words, vectors: Vectors) -> list[Nearness]:
         return self._holdings.nearness(vectors, words.allowed) or [SILENT] * len(words.texts)
+
+
+def _is_tied(match: LexicalMatch) -> bool:
+    return len(match.scores) > 1 and match.scores[1] > TIED * match.scores[0]
 
 
 def _visible(match: LexicalMatch, allowed: NDArray[np.bool_] | None) -> LexicalMatch:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
-from toolcrib.search.dense import EXACT_UP_TO, GONE, MIN_WASTE, WHOLE, DenseIndex, shortlisted
+from toolcrib.search.dense import EXACT_UP_TO, GONE, MIN_WASTE, WHOLE, DenseIndex, highest, shortlisted
 from toolcrib.search.embedder import Vectors
 
 DIMENSIONS = 6
@@ -237,3 +237,12 @@ def test_the_nearest_passage_is_named_by_its_place_in_the_tool() -> None:
 @pytest.mark.parametrize(("tools", "read"), [(301, 100), (2_000, 100), (4_000, 200), (8_000, 400), (100_000, 400)])
 def test_of_more_tools_more_passages_are_read_up_to_a_point(tools: int, read: int) -> None:
     assert shortlisted(tools) == read
+
+
+@given(st.integers(1, 60), st.integers(0, 2**32 - 1), st.integers(1, 50))
+def test_the_highest_are_those_that_sorting_finds(count: int, seed: int, values: int) -> None:
+    generator = np.random.default_rng(seed)
+    scores = generator.integers(0, values, size=count + int(generator.integers(0, 2_000))).astype(np.float32)
+    found = highest(scores, count)
+    assert len(set(found.tolist())) == count
+    assert sorted(scores[found].tolist()) == sorted(scores.tolist())[-count:]

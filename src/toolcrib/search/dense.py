@@ -15,6 +15,7 @@ EXACT_UP_TO = 300
 SHORTLIST, LONGEST_SHORTLIST = 100, 400  # a twentieth of the tools, within these
 MIN_WASTE = 256  # rows; less is not worth moving the others for
 ROWS_AT_ONCE = 1_024  # a megabyte: several queries read a block of rows while it is at hand
+GROUP = 8  # scores of which only the highest is looked at, to find the highest of all
 GONE = -2.0  # the score of a number without a tool: farther than any tool can be
 
 
@@ -125,7 +126,7 @@ class DenseIndex:
 
     def _read_some(self, query: Vectors, scores: NDArray[np.float32]) -> None:
         count = shortlisted(len(self), self._shortlist)
-        likely = scores.argpartition(-count)[-count:]
+        likely = highest(scores, count)
         starts = self._starts.take(likely)
         lengths = self._ends.take(likely) - starts
         if self._bare:
@@ -146,6 +147,21 @@ class DenseIndex:
             self._passages.extend(block)
             self._ends[number] = len(self._passages)
         self._waste = 0
+
+
+def highest(scores: NDArray[np.float32], count: int) -> NDArray[np.int64]:
+    """The places of the `count` highest scores, in any order.
+
+    Of the highest of each group there are at least as many above their own `count`-th: only what reaches that can be
+    among them. A third of the time of `argpartition` over all.
+    """
+    width = len(scores) // GROUP
+    if width < 2 * count:
+        return scores.argpartition(-count)[-count:]
+    tops = scores[: width * GROUP].reshape(GROUP, width).max(axis=0)
+    tops.partition(width - count)
+    likely = np.flatnonzero(scores >= tops[width - count])
+    return likely[scores.take(likely).argpartition(-count)[-count:]]
 
 
 def shortlisted(tools: int, least: int = SHORTLIST) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.search.asked_words import AskedWord
-from toolcrib.search.dense import GONE
+from toolcrib.search.dense import GONE, highest
 from toolcrib.search.lexical import LexicalMatch
 
 DEPTH = 50  # how many candidates each arm names
@@ -79,7 +79,7 @@ class Nearness:
         if not len(present):
             return cls(scores=scores, nearest=(), mean=0.0, spread=1.0)
         count = min(DEPTH, len(present))
-        best = scores.argpartition(-count)[-count:]
+        best = highest(scores, count)
         best.sort()  # then the smaller number stands first where scores are equal
         ordered = best[(-scores.take(best)).argsort(kind="stable")]
         mean, spread = mean_and_spread(float(present.sum()), float(present @ present), len(present))

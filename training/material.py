@@ -190,8 +190,7 @@ def _operations(material: Material, told: dict[str, str]) -> None:
     for one in operation_requests():
         if one.tool not in tools:
             tools[one.tool] = len(material.tools)
-            material.tools.append([material.number(text) for text in text_passages(one.tool, told[one.tool])])
-            material.english.update(material.tools[-1])
+            material.english.update(_add_tool(material, one.tool, told[one.tool]))
         rows.append((material.number(one.text), tools[one.tool]))
         if one.language == "en":
             material.english.add(rows[-1][0])
@@ -224,7 +223,7 @@ def _invented(material: Material) -> list[Invented]:
             continue
         requests += [(material.number(one.text), len(material.tools)) for one in tool.requests]
         material.english.update(material.number(one.text) for one in tool.requests if one.language == "en")
-        passages = _add_tool(material, tool)
+        passages = _add_tool(material, tool.name, tool.description)
         if tool.language == "en":
             material.english.update(passages)
         material.names.append((material.number(tool.name), material.number(tool.description)))
@@ -241,13 +240,13 @@ def _strangers(material: Material, invented: Sequence[Invented]) -> None:
         for one in tool.requests
     ]
     for tool in invented:
-        _add_tool(material, tool)
+        _add_tool(material, tool.name, tool.description)
     material.sets["invented"] = {"tools": list(range(first, len(material.tools))), "dev": rows}
 
 
-def _add_tool(material: Material, tool: Invented) -> list[int]:
+def _add_tool(material: Material, name: str, description: str) -> list[int]:
     """The tool's passages, as search reads them."""
-    numbers = [material.number(text) for text in text_passages(tool.name, tool.description)]
+    numbers = [material.number(text) for text in text_passages(name, description)]
     material.tools.append(numbers)
     return numbers
 

@@ -4,8 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from training.asked import Asked, Invented, invented_tools, mcp_requests, purpose, server_of
-from training.material import Material, _description, _invented, _strangers  # pyright: ignore[reportPrivateUsage]
+from training.asked import Asked, Invented, invented_tools, mcp_requests, operation_requests, purpose, server_of
+from training.material import (  # pyright: ignore[reportPrivateUsage]
+    Material,
+    _description,
+    _invented,
+    _operations,
+    _strangers,
+)
 
 
 def test_a_line_is_a_tool_with_its_requests(tmp_path: Path) -> None:
@@ -21,7 +27,8 @@ def test_a_line_is_a_tool_with_its_requests(tmp_path: Path) -> None:
 
 
 def test_every_line_has_all_its_fields() -> None:
-    assert all(one.tool and len(one.language) in (2, 3) and one.text for one in mcp_requests())
+    real = [*mcp_requests(), *operation_requests()]
+    assert all(one.tool and len(one.language) in (2, 3) and one.text for one in real)
     tools = list(invented_tools())
     assert all(4 <= len(tool.requests) <= 7 and tool.name and tool.description for tool in tools)
     assert all(len(one.language) in (2, 3) and one.text for tool in tools for one in (*tool.requests,))
@@ -37,7 +44,8 @@ def test_a_server_is_learned_from_or_kept_apart_as_a_whole() -> None:
 
 
 def test_nothing_that_is_measured_with_is_asked_for(measured_with: set[str]) -> None:
-    texts = {one.text for one in mcp_requests()} | {one.text for tool in invented_tools() for one in tool.requests}
+    invented = [one for tool in invented_tools() for one in tool.requests]
+    texts = {one.text for one in (*mcp_requests(), *operation_requests(), *invented)}
     assert {text.casefold() for text in texts} & measured_with == set()
 
 
@@ -54,6 +62,20 @@ def test_invented_tools_are_learned_from_but_for_some_that_are_measured_with() -
     assert content["tools"][0] == tools
     assert len(content["dev"]) == sum(len(tool.requests) for tool in apart)
     assert content["dev"][0][0] >= learned
+
+
+def test_an_operation_is_one_tool_for_all_its_requests() -> None:
+    material, asked = Material(), list(operation_requests())
+    _operations(material, {one.tool: "Does something." for one in asked})
+    rows = material.requests["operations"]
+    assert [material.texts[text] for text, _ in rows] == [one.text for one in asked]
+    assert [material.texts[material.tools[tool][0]] for _, tool in rows] == [
+        f"{one.tool} Does something." for one in asked
+    ]
+    assert len(material.tools) == len({one.tool for one in asked})
+    assert {text for text, _ in rows} & material.english == {
+        text for (text, _), one in zip(rows, asked, strict=True) if one.language == "en"
+    }
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,8 @@ def doable(tools: Sequence[KnownTool], errand: Errand, *, sure: bool = True) -> 
         best = _that_does(asked, tools, best)  # who says "rename" does not want to look
     elif _begins_to_look(errand) and (best.deed is Deed.DELETE or (not sure and _wants_no_change(errand, best))):
         alike = [tool for tool in tools if tool.looks and set(tool.nouns) & set(best.nouns)]
-        best = min(alike, key=lambda tool: len(tool.nouns), default=best)  # nor does who says "show" want to delete
+        # nor does who says "show" want to delete, nor who says "find" to change
+        best = min(alike, key=lambda tool: len(tool.nouns), default=best)
     if not sure and best.deed is not Deed.CREATE and verb not in _VAGUE and is_like(verb, "create"):
         # nor who says "create" to publish
         best = _that_does(Deed.CREATE, tools, best)

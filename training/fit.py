@@ -24,7 +24,7 @@ from benchmarks.data import MULTILINGUAL, load
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.confidence import outlook
 from toolcrib.search.dense import DenseIndex
-from toolcrib.search.evidence import LEXICAL_FEATURES, Evidence, Nearness, gather
+from toolcrib.search.evidence import LEXICAL_FEATURES, Evidence, Nearness, gather, read_words
 from toolcrib.search.fusion import Fusion, basis
 from toolcrib.search.lexical import LexicalIndex
 from toolcrib.search.network import WEIGHTS, Network, fitted
@@ -75,7 +75,8 @@ class Arms:
     def _ask(self, text: str) -> tuple[Evidence, np.ndarray]:
         query = self._embedder.embed_queries([text])
         nearness = Nearness.of(self._dense.scores(query)[0], self._dense.alive)
-        return gather(self._lexical.search(text, 50), self._lexical, nearness), query[0]
+        match = self._lexical.search(text, 50)
+        return gather(match, read_words(match, self._lexical), nearness), query[0]
 
 
 def collect(unseen: Path) -> list[Case]:

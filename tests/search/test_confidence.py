@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.confidence import OUTLOOK, Judge, outlook
-from toolcrib.search.evidence import FEATURES, LEXICAL_FEATURES, Evidence
+from toolcrib.search.evidence import FEATURES, Evidence, WordSigns
 from toolcrib.search.network import WEIGHTS, Network, fitted
 
 SIGNS = len(FEATURES)
+WORD_SIGNS = len(WordSigns._fields)
 
 
 def evidence(features: list[float]) -> Evidence:
@@ -26,7 +27,7 @@ def evidence(features: list[float]) -> Evidence:
 
 def judge(folder: Path, **biases: float) -> Judge:
     """A judge that always thinks the same."""
-    sizes = {"lexical": len(LEXICAL_FEATURES), "first": SIGNS + OUTLOOK, "serves": SIGNS + OUTLOOK}
+    sizes = {"lexical": WORD_SIGNS, "first": SIGNS + OUTLOOK, "serves": SIGNS + OUTLOOK}
     kept = {
         name: {
             "mean": [0.0] * size,
@@ -47,7 +48,7 @@ def judge(folder: Path, **biases: float) -> Judge:
 def test_each_question_has_its_own_network(tmp_path: Path) -> None:
     fixed = judge(tmp_path, lexical=1.0, first=-2.0, serves=1000.0)
     seen = outlook(evidence([0.0] * SIGNS), [], 0, 0.0)
-    assert fixed.lexical_is_right(evidence([0.0] * SIGNS)) == pytest.approx(1 / (1 + exp(-1)))
+    assert fixed.lexical_is_right(WordSigns(*[0.0] * WORD_SIGNS)) == pytest.approx(1 / (1 + exp(-1)))
     assert fixed.first_is_right(seen) == pytest.approx(1 / (1 + exp(2)))
     assert 0.999 < fixed.some_tool_serves(seen) < 1  # never quite sure
 
@@ -70,7 +71,7 @@ def test_the_outlook_says_how_the_ranking_came_out() -> None:
     ("name", "inputs", "outputs"),
     [
         ("trust", SIGNS, 6),
-        ("lexical", len(LEXICAL_FEATURES), 1),
+        ("lexical", WORD_SIGNS, 1),
         ("first", SIGNS + OUTLOOK, 1),
         ("serves", SIGNS + OUTLOOK, 1),
     ],
@@ -107,6 +108,6 @@ def test_the_fitted_judge_gives_probabilities_whatever_the_signs(features: list[
     for value in (
         fixed.first_is_right(seen),
         fixed.some_tool_serves(seen),
-        fixed.lexical_is_right(evidence(features[:SIGNS])),
+        fixed.lexical_is_right(WordSigns(*features[:WORD_SIGNS])),
     ):
         assert 0 <= value <= 1

@@ -17,6 +17,7 @@ from toolcrib.search.evidence import (
     Evidence,
     Nearness,
     gather,
+    read_words,
 )
 from toolcrib.search.inquiry import SILENT
 from toolcrib.search.lexical import LexicalIndex
@@ -39,7 +40,8 @@ def signs(evidence: Evidence) -> dict[str, float]:
 
 
 def asked(index: LexicalIndex, text: str, nearness: Nearness = SILENT) -> Evidence:
-    return gather(index.search(text, DEPTH), index, nearness)
+    match = index.search(text, DEPTH)
+    return gather(match, read_words(match, index), nearness)
 
 
 PAGES = ("create page", "delete page", "create song", "list photos")

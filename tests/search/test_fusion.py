@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 from shelf import make
 
-from toolcrib.search.evidence import FEATURES, Evidence, Nearness, gather
+from toolcrib.search.evidence import FEATURES, Evidence, Nearness, gather, read_words
 from toolcrib.search.fusion import Fusion, basis
 from toolcrib.search.lexical import LexicalIndex
 
@@ -105,4 +105,5 @@ def test_what_both_arms_put_first_by_far_is_first() -> None:
     lexical.add([(number, make(f"t{number}", name)) for number, name in enumerate(names)])
     lexical.commit()
     near = Nearness.of(np.array([0.1, 0.8, 0.2, 0.15, 0.1, 0.05, 0.1], dtype=np.float32), np.ones(7, dtype=np.bool_))
-    assert order(Fusion(), gather(lexical.search("play music", 50), lexical, near))[0] == 1
+    match = lexical.search("play music", 50)
+    assert order(Fusion(), gather(match, read_words(match, lexical), near))[0] == 1

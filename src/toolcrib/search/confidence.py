@@ -11,11 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from toolcrib.search.embedder import Vectors
-from toolcrib.search.evidence import LEXICAL_FEATURES, Evidence, Floats
+from toolcrib.search.evidence import Evidence, Floats, WordSigns
 from toolcrib.search.network import WEIGHTS, Network, fitted
 
 Ranking = list[tuple[int, float]]
-_OF_WORDS = np.array(LEXICAL_FEATURES)
 OUTLOOK = 5  # what `outlook` adds to the features of a request
 
 
@@ -25,9 +24,9 @@ class Judge:
     def __init__(self, path: Path = WEIGHTS) -> None:
         self._path = path
 
-    def lexical_is_right(self, evidence: Evidence) -> float:
+    def lexical_is_right(self, said: WordSigns) -> float:
         """How likely the lexical arm's first tool is the right one, from what that arm alone can know."""
-        return _probability(self._lexical(evidence.features[_OF_WORDS]))
+        return _probability(self._lexical(np.array(said)))
 
     def first_is_right(self, outlook: Floats) -> float:
         """How likely the first tool of the ranking is the right one."""

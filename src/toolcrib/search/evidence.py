@@ -7,7 +7,7 @@ deviations above the catalogue's mean, so that neither depends on the catalogue'
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import log1p
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,13 +41,26 @@ FEATURES = (
     "dense_of_first",  # how high the best lexical tool stands in the dense arm
     "first_gap",  # and how far below the nearest
 )
-LEXICAL_FEATURES = tuple(
-    FEATURES.index(name)
-    for name in FEATURES
-    if "dense" not in name and name not in ("agreement", "same_first", "lexical_of_nearest", "first_gap")
-)
 
 Floats: TypeAlias = NDArray[np.float64]
+
+
+class WordSigns(NamedTuple):
+    """The features that the words alone tell, by the names they have in `FEATURES` and in their order."""
+
+    coverage: float
+    known: float
+    lexical_margin: float
+    lexical_lead: float
+    length: float
+    foreign: float
+    size: float
+    matched: float
+    spelled: float
+    ties: float
+
+
+LEXICAL_FEATURES = tuple(FEATURES.index(name) for name in WordSigns._fields)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,39 +136,58 @@ class WordsOfTools(Protocol):
         ...
 
 
-def gather(match: LexicalMatch, lexical_index: WordsOfTools, nearness: Nearness) -> Evidence:
-    """Put side by side what the lexical arm found and how near all tools are."""
+def read_words(match: LexicalMatch, lexical_index: WordsOfTools) -> WordSigns:
+    """What the lexical arm's matches say about how sure it can be."""
     # Small lists all over, asked for several times a search: plain Python is faster here than arrays.
     best_score = match.scores[0] if match.scores else 1.0
-    found = set(match.numbers)
-    numbers = np.array([*match.numbers, *[n for n in nearness.nearest if n not in found]], dtype=np.int64)
-    shares = [score / best_score for score in match.scores]
-    lexical = np.array(shares + [0.0] * (len(numbers) - len(shares)))
     asked = match.asked
     best = [lexical_index.matched(number, asked) for number in match.numbers[:3]]
     matched = best[0] if best else []
     whole = sum([word.rarity for word in asked]) or 1.0
-    coverage = max([sum([word.weight for word in words]) for words in best], default=0.0) / whole
-    dense = nearness.heights(numbers)
-    first = float(dense[0]) if found else 0.0
-    highest = int(dense.argmax()) if len(numbers) else -1
-    top = max(float(dense[highest]), 0.0) if len(numbers) else 0.0
-    near = nearness.scores_of_nearest
-    features = [
-        coverage,
+    nearly = NEARLY * best_score
+    return WordSigns(
+        max([sum([word.weight for word in words]) for words in best], default=0.0) / whole,
         match.known_share,
         *_leads(match.scores, best_score),
-        near[0] if near else 0.0,
-        top / 4,
-        *_leads(near, nearness.spread),
-        len(set(match.numbers[:5]) & set(nearness.nearest[:5])) / 5,
-        float(bool(found) and match.numbers[:1] == nearness.nearest[:1]),
         log1p(len(asked)) / 3,
         sum([not word.word.isascii() for word in asked]) / max(1, len(asked)),
         log1p(len(lexical_index)) / 10,
         min(len(matched), 4) / 4,
         sum([not word.guessed for word in matched]) / max(1, len(matched)),
-        len([share for share in shares if share > NEARLY]) / 10,
+        len([score for score in match.scores if score > nearly]) / 10,
+    )
+
+
+def gather(match: LexicalMatch, said: WordSigns, nearness: Nearness) -> Evidence:
+    """Put side by side what the lexical arm found, what its matches say, and how near all tools are."""
+    named, nearest = match.numbers, nearness.nearest
+    found = set(named)
+    numbers = np.array([*named, *[number for number in nearest if number not in found]], dtype=np.int64)
+    lexical = np.zeros(len(numbers))
+    if named:
+        lexical[: len(named)] = match.scores
+        lexical /= match.scores[0]
+    dense = nearness.heights(numbers)
+    first = float(dense[0]) if named else 0.0
+    highest = int(dense.argmax()) if len(numbers) else -1
+    top = max(float(dense[highest]), 0.0) if len(numbers) else 0.0
+    near = nearness.scores_of_nearest
+    features = [
+        said.coverage,
+        said.known,
+        said.lexical_margin,
+        said.lexical_lead,
+        near[0] if near else 0.0,
+        top / 4,
+        *_leads(near, nearness.spread),
+        len(set(named[:5]).intersection(nearest[:5])) / 5,
+        float(bool(named) and named[:1] == nearest[:1]),
+        said.length,
+        said.foreign,
+        said.size,
+        said.matched,
+        said.spelled,
+        said.ties,
         float(lexical[highest]) if len(numbers) else 0.0,
         first / 4,
         (top - first) / 4,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.confidence import Judge, Ranking, outlook
 from toolcrib.search.embedder import Embedder, Vectors
-from toolcrib.search.evidence import DEPTH, Nearness, WordsOfTools, gather
+from toolcrib.search.evidence import DEPTH, Nearness, WordSigns, WordsOfTools, gather, read_words
 from toolcrib.search.fusion import Fusion
 from toolcrib.search.lexical import LexicalMatch
 from toolcrib.search.result import Path
@@ -33,7 +33,8 @@ class Words:
     texts: tuple[str, ...]  # the request, then its parts
     matches: tuple[LexicalMatch, ...]
     allowed: NDArray[np.bool_] | None  # by number; None when every tool may be found
-    sure: float | None = None  # that the first tool is right; not yet asked when it cannot be enough
+    signs: WordSigns  # of the whole request
+    sure: float  # that the first tool is right
     enough: bool = False  # no need to ask for the meaning
 
 
@@ -81,22 +82,17 @@ class Inquiry:
         """Ask the lexical arm."""
         hidden = 0 if allowed is None else int(len(allowed) - allowed.sum())
         matches = tuple(_visible(self._holdings.lexical.search(text, DEPTH + hidden), allowed) for text in texts)
-        words = Words(texts=tuple(texts), matches=matches, allowed=allowed)
+        whole = matches[0]
+        signs = read_words(whole, self._holdings.lexical)
+        sure = self._judge.lexical_is_right(signs) if whole.numbers else 0.0
         # Several errands need both arms, and one rare word can make the lexical arm sure of the wrong tool.
-        if len(texts) > 1 or matches[0].known_share < UNDERSTOOD:
-            return words
-        evidence = gather(matches[0], self._holdings.lexical, SILENT)
-        understood = evidence.features[0] > UNDERSTOOD
-        sure = self._judge.lexical_is_right(evidence)
-        enough = bool(understood) and sure > strategy.lexical_above and not _is_tied(matches[0])
-        return replace(words, sure=sure, enough=enough)
+        understood = len(texts) == 1 and signs.coverage > UNDERSTOOD
+        enough = understood and sure > strategy.lexical_above and not _is_tied(whole)
+        return Words(texts=tuple(texts), matches=matches, allowed=allowed, signs=signs, sure=sure, enough=enough)
 
     def by_words(self, words: Words) -> Findings:
         """What the lexical arm says alone."""
-        match = words.matches[0]
-        sure = words.sure
-        if sure is None:
-            sure = self._judge.lexical_is_right(gather(match, self._holdings.lexical, SILENT)) if match.numbers else 0.0
+        match, sure = words.matches[0], words.sure
         ranking = [
             (number, sure * score / match.scores[0]) for number, score in zip(match.numbers, match.scores, strict=True)
         ]
@@ -121,22 +117,23 @@ class Inquiry:
     def by_both(self, words: Words, vectors: Vectors, strategy: Strategy | None = None) -> Findings:
         """What both say together; `vectors` are those of the request and of its parts."""
         seen = self._nearness(words, vectors)
+        whole, *others = words.matches
+        signs = [words.signs, *(read_words(match, self._holdings.lexical) for match in others)]
         evidence = [
-            gather(match, self._holdings.lexical, nearness) for match, nearness in zip(words.matches, seen, strict=True)
+            gather(match, said, nearness) for match, said, nearness in zip((whole, *others), signs, seen, strict=True)
         ]
         ranking = self._fusion.ranking(evidence[0], evidence[1:])
         small_talk = self._judge.small_talk(vectors[0]) if self._hears_small_talk else 0.0
-        signs = outlook(evidence[0], ranking, len(evidence) - 1, small_talk)
-        sure = self._judge.lexical_is_right(evidence[0]) if words.matches[0].numbers else 0.0
-        heard = strategy is not None and sure > strategy.blended_above
+        prospect = outlook(evidence[0], ranking, len(others), small_talk)
+        heard = strategy is not None and words.sure > strategy.blended_above
         return Findings(
             words=words,
             nearness=seen[0],
             vector=vectors[0],
             ranking=ranking,
-            lexical_sure=sure,
-            confidence=self._judge.first_is_right(signs),
-            serves=self._judge.some_tool_serves(signs),
+            lexical_sure=words.sure,
+            confidence=self._judge.first_is_right(prospect),
+            serves=self._judge.some_tool_serves(prospect),
             path="blended" if heard else "dense",
         )
 

@@ -141,7 +141,7 @@ class LexicalIndex:
         return [word for word in asked if word.known and not held.isdisjoint(word.terms)]
 
     def _terms(self, number: int) -> frozenset[str]:
-        return frozenset(term for word in self._words[number] for term in word_terms(word))
+        return frozenset(chain.from_iterable(map(word_terms, self._words[number])))
 
     def _remembered(self, word: str) -> "_Read":
         """The parts of a request have the words of the whole, and people ask for the same things."""

@@ -76,7 +76,8 @@ class Usage:
     def used_with(self, name: str) -> list[str]:
         """Tools used for the same requests, the most frequent first; once may be chance."""
         with self._lock:
-            return [other for other, count in self._together.get(name, Counter[str]()).most_common(3) if count > 1]
+            together = self._together.get(name)
+            return [other for other, count in together.most_common(3) if count > 1] if together else []
 
     def _note(self, request: str, name: str) -> bool:
         if not request or request in self._requests.get(name, ()):

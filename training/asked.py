@@ -3,7 +3,8 @@
 `mcp_requests.tsv` asks for tools of the MCP catalogue, one line a tool: its id, two requests in English, a language and
 a request in it. `operation_requests.tsv` does the same for operations of web services, by the names that
 `interfaces.py` gives them. `invented_tools.tsv` brings its tools along: name, a language and the description in it,
-then the requests, each behind its language.
+then the requests, each behind its language. `stories.tsv` has longer requests to one to four of the invented tools: a
+language, the request, the tools.
 """
 
 from collections.abc import Iterator
@@ -34,6 +35,14 @@ class Invented(NamedTuple):
     requests: tuple[Asked, ...]
 
 
+class Story(NamedTuple):
+    """A longer request that needs several tools, all of them invented."""
+
+    language: str
+    text: str
+    tools: tuple[str, ...]
+
+
 def mcp_requests(folder: Path = DATA) -> Iterator[Asked]:
     """All requests to tools of the MCP catalogue, by the tools' ids."""
     return _requests(folder / "mcp_requests.tsv")
@@ -49,6 +58,12 @@ def invented_tools(folder: Path = DATA) -> Iterator[Invented]:
     for name, language, description, *asked in _rows(folder / "invented_tools.tsv"):
         own = tuple(Asked(name, *pair) for pair in zip(asked[::2], asked[1::2], strict=True))
         yield Invented(name, language, description, own)
+
+
+def stories(folder: Path = DATA) -> Iterator[Story]:
+    """All stories. The tools of one are all learned from, or all held out for the same purpose."""
+    for language, text, *tools in _rows(folder / "stories.tsv"):
+        yield Story(language, text, tuple(tools))
 
 
 def purpose(owner: str) -> Purpose:

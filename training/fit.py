@@ -14,6 +14,7 @@ import json
 import random
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,11 +26,12 @@ from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.confidence import outlook
 from toolcrib.search.dense import DenseIndex
 from toolcrib.search.evidence import LEXICAL_FEATURES, Evidence, Nearness, gather, read_words
-from toolcrib.search.fusion import Fusion, basis
+from toolcrib.search.fusion import WAYS, Fusion, basis
 from toolcrib.search.lexical import LexicalIndex
 from toolcrib.search.network import WEIGHTS, Network, fitted
 from toolcrib.search.parts import parts
 from toolcrib.search.passages import passages
+from toolcrib.search.word_meanings import WordMeanings
 from training.corpus import is_dev
 from training.material import REQUEST_SETS_ENGLISH, SMALL_TALK
 from training.spoken import small_talk
@@ -67,6 +69,8 @@ class Arms:
         self._lexical.commit()
         self._dense = DenseIndex(embedder.dimensions)
         self._dense.put(range(len(tools)), [embedder.embed_documents(passages(tool)) for tool in tools])
+        self._meanings = WordMeanings(embedder)
+        self._meanings.put((number, self._lexical.words(number)) for number in range(len(tools)))
 
     def case(self, group: str, text: str, relevant: frozenset[int]) -> Case:
         whole, query = self._ask(text)
@@ -76,7 +80,8 @@ class Arms:
         query = self._embedder.embed_queries([text])
         nearness = Nearness.of(self._dense.scores(query)[0], self._dense.alive)
         match = self._lexical.search(text, 50)
-        return gather(match, read_words(match, self._lexical), nearness), query[0]
+        read = partial(self._meanings.read, text)
+        return gather(match, read_words(match, self._lexical), nearness, len(self.tools), read), query[0]
 
 
 def collect(unseen: Path) -> list[Case]:
@@ -187,7 +192,7 @@ def _balance(groups: list[str], *, small: float, unseen: float) -> torch.Tensor:
 def fit_trust(cases: list[Case]) -> dict:
     """How much each way of scoring counts: the right tools must get the largest shares."""
     cases = [case for case in cases if case.relevant & set(case.evidence.numbers.tolist())]
-    ways = torch.zeros(len(cases), 6, CANDIDATES)
+    ways = torch.zeros(len(cases), WAYS, CANDIDATES)
     right = torch.zeros(len(cases), CANDIDATES, dtype=torch.bool)
     there = torch.zeros(len(cases), CANDIDATES, dtype=torch.bool)
     for row, case in enumerate(cases):
@@ -202,7 +207,7 @@ def fit_trust(cases: list[Case]) -> dict:
         return -(weight * (logits.log_softmax(1).masked_fill(~right, 0).sum(1) / wanted)).sum()
 
     features = torch.tensor(np.stack([case.evidence.features for case in cases]), dtype=torch.float32)
-    return network(features, loss, 6, hidden=12, decay=1e-4)
+    return network(features, loss, WAYS, hidden=12, decay=1e-4)
 
 
 def fit_probability(rows: np.ndarray, right: np.ndarray, weight: torch.Tensor, hidden: int = 6) -> dict:

@@ -1,7 +1,7 @@
 """The losses, each a question the table must answer better."""
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -34,12 +34,20 @@ class Recipe:
     teacher: float = 5.0  # cosine to the teacher
     relation: float = 0.5  # the teacher's similarities inside a batch
     requests: float = 1.5
+    asked: float = 0.75  # requests a step, of the batch
     siblings: int = 12  # requests in a row, to tools of one server where a set is in that order
     names: float = 0.5
     definitions: float = 0.3
     chatter: float = 1.0
     languages_first: float = 0.5  # the first share of the steps, before requests come in force
     rounded: float = 0.25  # the last share of the steps, trained with the weights rounded as they are shipped
+    tuning: int = 1_200  # steps of a second, gentler stage, in which the table's own English is the teacher
+
+    def second_stage(self) -> "Recipe":
+        """What the second stage does otherwise."""
+        return replace(
+            self, steps=self.tuning, batch=self.batch // 2, rate=0.4 * self.rate, languages_first=0.0, rounded=0.3
+        )
 
 
 class Sampler:
@@ -87,7 +95,7 @@ class Lessons:
     def at(self, progress: float) -> list[tuple[float, Lesson]]:
         """The lessons of one step, and how much each counts."""
         recipe, batch = self._recipe, self._recipe.batch
-        count, weight = (batch // 8, 0.5) if progress < recipe.languages_first else (batch * 3 // 8, 1.0)
+        count, weight = (batch // 8, 0.5) if progress < recipe.languages_first else (int(batch * recipe.asked), 1.0)
         return [
             (1.0, self._translation(self._translations.draw(batch))),
             (1.0, self._meaning(batch // 2)),
@@ -127,7 +135,7 @@ class Lessons:
         vectors = yield torch.cat([pair[:, 0], passages.clamp(min=0).flatten()])
         scores = (vectors[: len(pair)] @ vectors[len(pair) :].T).unflatten(1, passages.shape)
         scores = scores.masked_fill(passages[None] < 0, -1.0)
-        yield self._contrast(WHOLE * scores[..., 0] + (1 - WHOLE) * scores.amax(-1), pair[:, 1])
+        yield self._contrast(WHOLE * scores[..., 0] + (1 - WHOLE) * scores.amax(-1), pair[:, 1], pair[:, 0])
 
     def _small_talk(self, said: int, tools: int) -> Lesson:
         """Small talk must be near no tool: the nearest of some passages is pushed away."""
@@ -137,9 +145,11 @@ class Lessons:
         near = (vectors[:said] @ vectors[said:].T).topk(CHATTER_NEAREST, dim=1).values
         yield F.relu(near - CHATTER_COSINE).mean()
 
-    def _contrast(self, scores: torch.Tensor, meaning: torch.Tensor) -> torch.Tensor:
-        """InfoNCE both ways; others of the same meaning do not count as wrong."""
+    def _contrast(self, scores: torch.Tensor, meaning: torch.Tensor, said: torch.Tensor | None = None) -> torch.Tensor:
+        """InfoNCE both ways; others of the same meaning do not count as wrong, nor what the same text wants besides."""
         same = meaning[:, None] == meaning[None, :]
+        if said is not None:
+            same |= said[:, None] == said[None, :]
         same.fill_diagonal_(False)
         logits = (scores / self._recipe.temperature).masked_fill(same, -1e4)
         right = torch.arange(len(scores), device=self._device)

@@ -30,7 +30,7 @@ import numpy as np
 
 from toolcrib.search.passages import text_passages
 from toolcrib.search.text import plain
-from training.asked import Invented, invented_tools, operation_requests, purpose
+from training.asked import Invented, invented_tools, operation_requests, purpose, stories
 from training.corpus import PACK, is_dev, read_json, read_parallel
 from training.spoken import DATA, Spoken, small_talk, spoken_requests
 
@@ -217,10 +217,12 @@ def _invented(material: Material) -> list[Invented]:
     """Tools that nobody has, with requests to them; some are held out."""
     held_out: list[Invented] = []
     requests: list[tuple[int, int]] = []
+    numbers: dict[str, int] = {}
     for tool in invented_tools():
         if purpose(tool.name) != "learned":
             held_out.append(tool)
             continue
+        numbers[tool.name] = len(material.tools)
         requests += [(material.number(one.text), len(material.tools)) for one in tool.requests]
         material.english.update(material.number(one.text) for one in tool.requests if one.language == "en")
         passages = _add_tool(material, tool.name, tool.description)
@@ -228,12 +230,16 @@ def _invented(material: Material) -> list[Invented]:
             material.english.update(passages)
         material.names.append((material.number(tool.name), material.number(tool.description)))
     material.requests["invented"] = requests
+    told = [story for story in stories() if purpose(story.tools[0]) == "learned"]
+    material.requests["stories"] = [(material.number(s.text), numbers[tool]) for s in told for tool in s.tools]
+    material.english.update(material.number(story.text) for story in told if story.language == "en")
     return held_out
 
 
 def _strangers(material: Material, invented: Sequence[Invented]) -> None:
-    """One more set to measure with: invented tools that nothing was learned about."""
+    """Two more sets to measure with: invented tools that nothing was learned about, and stories that need them."""
     first = len(material.tools)
+    places = {tool.name: index for index, tool in enumerate(invented)}
     rows = [
         (material.number(one.text), one.language, [index])
         for index, tool in enumerate(invented)
@@ -241,7 +247,13 @@ def _strangers(material: Material, invented: Sequence[Invented]) -> None:
     ]
     for tool in invented:
         _add_tool(material, tool.name, tool.description)
-    material.sets["invented"] = {"tools": list(range(first, len(material.tools))), "dev": rows}
+    tools = list(range(first, len(material.tools)))
+    told = [
+        (material.number(story.text), story.language, [places[name] for name in story.tools])
+        for story in stories()
+        if story.tools[0] in places
+    ]
+    material.sets |= {"invented": {"tools": tools, "dev": rows}, "stories": {"tools": tools, "dev": told}}
 
 
 def _add_tool(material: Material, name: str, description: str) -> list[int]:

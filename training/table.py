@@ -44,6 +44,17 @@ class Table:
         return self._vectors(read, drop), read
 
     @torch.no_grad()
+    def turn(self) -> None:
+        """Turn all vectors so that the first dimensions tell most, which are read alone where every word is compared.
+
+        No distance changes, but for what rounding does. What was learned about the steps is forgotten.
+        """
+        _, _, directions = torch.linalg.svd(self.weight[::4], full_matrices=False)
+        self.weight = self.weight @ directions.T
+        for learned in (self._mean, self._square, self._steps):
+            learned.zero_()
+
+    @torch.no_grad()
     def learn(self, read: "_Read", rate: float) -> None:
         """Move the rows that were read against their gradient."""
         rows, slope = read.rows, read.weight.grad

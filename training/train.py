@@ -3,10 +3,8 @@
 python -m training.train --out OUT                      from the start, on a GPU
 python -m training.train --out OUT --without-requests   sees no request of the English sets: how well it does on
                                                         catalogues it never met, and what fusion is fitted with
-python -m training.train --out OUT --start MODEL --set steps=1200 --set batch=4096 --set rate=0.008 \\
-    --set languages_first=0 --set rounded=0.3           go on from a model (the second step of the one that ships; a CPU
-                                                        does it, too): it keeps its rows, new ones begin at zero, and
-                                                        its own vectors of English texts are the teacher
+python -m training.train --out OUT --start MODEL        the second stage alone, from a model (a CPU does it, too): it
+                                                        keeps its rows, new ones begin at zero
 """
 
 import argparse
@@ -19,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from training.encode import Encoded, choose_features, encode
+from training.encode import choose_features, encode
 from training.lessons import Lessons, Recipe
 from training.material import REQUEST_SETS_ENGLISH, Material, gather
 from training.measure import measure
@@ -56,24 +54,22 @@ def read_start(folder: Path, chosen: np.ndarray) -> torch.Tensor:
 
 
 @torch.no_grad()
-def vectors_of(model: Path, encoded: Encoded, texts: torch.Tensor) -> torch.Tensor:
-    """What a model makes of these texts."""
-    features = np.load(model / "features.npy")
-    table = Table(encoded, features, read_start(model, features), DEVICE)
-    return torch.cat([table(some).half() for some in texts.split(TEXTS_AT_ONCE)])
+def own_vectors(table: Table, material: Material, english: list[int]) -> torch.Tensor:
+    """What the table itself makes of each English text, by the number of the text."""
+    texts = torch.tensor(english, device=DEVICE)
+    return by_number(torch.cat([table(some).half() for some in texts.split(TEXTS_AT_ONCE)]), material, english)
 
 
-def taught_vectors(material: Material, encoded: Encoded, english: list[int], start: Path | None) -> torch.Tensor:
+def taught_vectors(material: Material, english: list[int]) -> torch.Tensor:
     """The teacher's vector of each English text, by the number of the text."""
-    numbers = torch.tensor(english, device=DEVICE)
-    if start:
-        vectors = vectors_of(start, encoded, numbers)
-    else:
-        teacher = Teacher(Path("training/work/pack"), DEVICE)
-        vectors = teacher.embed([material.texts[number] for number in english])
-    taught = torch.zeros(len(material.texts), vectors.shape[1], dtype=torch.half, device=DEVICE)
-    taught[numbers] = vectors
-    return taught
+    teacher = Teacher(Path("training/work/pack"), DEVICE)
+    return by_number(teacher.embed([material.texts[number] for number in english]), material, english)
+
+
+def by_number(vectors: torch.Tensor, material: Material, english: list[int]) -> torch.Tensor:
+    placed = torch.zeros(len(material.texts), vectors.shape[1], dtype=torch.half, device=DEVICE)
+    placed[torch.tensor(english, device=DEVICE)] = vectors
+    return placed
 
 
 def arguments_of_run() -> argparse.Namespace:
@@ -120,7 +116,7 @@ def main() -> None:
     encoded = encode(material.texts, processes=os.cpu_count() or 1)
     log(f"{len(encoded.words)} words, {len(encoded.words.flat)} features")
     english = sorted(material.english)
-    taught = taught_vectors(material, encoded, english, arguments.start)
+    taught = None if arguments.start else taught_vectors(material, english)
     log(f"teacher done, {len(english)} texts")
     for label, recipe in recipes(arguments.set).items():
         torch.manual_seed(recipe.seed)
@@ -128,8 +124,13 @@ def main() -> None:
         chosen = choose_features(encoded, recipe.rows, material.by_language(), held=held)
         fresh = torch.randn(len(chosen), recipe.dimensions) * 0.05
         table = Table(encoded, chosen, read_start(arguments.start, chosen) if arguments.start else fresh, DEVICE)
-        train(table, Lessons(material, recipe, taught, english), recipe)
-        log(f"trained {label}")
+        if taught is not None:
+            train(table, Lessons(material, recipe, taught, english), recipe)
+            table.turn()
+            log(f"trained {label}")
+        second = recipe.second_stage()
+        train(table, Lessons(material, second, own_vectors(table, material, english), english), second)
+        log(f"tuned {label}")
         learned = table.weight[: len(chosen)].cpu().numpy()
         table.weight[: len(chosen)] = torch.tensor(dequantize(*quantize(learned)), device=DEVICE)
         figures = measure(material, table, arguments.splits.split(","))

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 
 from benchmarks.data import CATALOGUE, BenchSet, Query, as_tool, load, unique_names
 from toolcrib.tools.tool import Tool
-from training.asked import Asked, Purpose, invented_tools, mcp_requests, purpose, server_of
+from training.asked import Asked, Purpose, Story, invented_tools, mcp_requests, purpose, server_of, stories
 
-WRITTEN = ("our_mcp", "our_invented")
+WRITTEN = ("our_mcp", "our_invented", "our_stories")
 
 
 def written_sets(wanted: Purpose) -> dict[str, BenchSet]:
-    """Both sets, with what serves this purpose alone."""
+    """The sets, with what serves this purpose alone."""
     catalogue = load(CATALOGUE)
     real = {
         id: tool for id, tool in zip(catalogue.names, catalogue.tools, strict=True) if purpose(server_of(id)) == wanted
@@ -22,15 +22,22 @@ def written_sets(wanted: Purpose) -> dict[str, BenchSet]:
     rows = [{"id": name, "name": name, "description": tool.description} for name, tool in invented.items()]
     names = unique_names(rows)
     made = {row["id"]: as_tool(row, names[row["id"]]) for row in rows}
+    asked = [one for tool in invented.values() for one in tool.requests]
     return {
-        "our_mcp": _set("our_mcp", real, [one for one in mcp_requests() if one.tool in real]),
-        "our_invented": _set("our_invented", made, [one for tool in invented.values() for one in tool.requests]),
+        "our_mcp": _set("our_mcp", real, [_alone(one) for one in mcp_requests() if one.tool in real]),
+        "our_invented": _set("our_invented", made, [_alone(one) for one in asked]),
+        "our_stories": _set("our_stories", made, [story for story in stories() if story.tools[0] in made]),
     }
 
 
-def _set(name: str, tools: Mapping[str, Tool], asked: Sequence[Asked]) -> BenchSet:
+def _alone(one: Asked) -> Story:
+    """A request to one tool, as a story is told."""
+    return Story(one.language, one.text, (one.tool,))
+
+
+def _set(name: str, tools: Mapping[str, Tool], asked: Sequence[Story]) -> BenchSet:
     queries = [
-        Query(id=str(n), text=one.text, language=one.language, relevant=frozenset([tools[one.tool].name]))
+        Query(id=str(n), text=one.text, language=one.language, relevant=frozenset(tools[t].name for t in one.tools))
         for n, one in enumerate(asked)
     ]
     names = {id: tool.name for id, tool in tools.items()}

@@ -7,21 +7,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from numpy.typing import NDArray
 
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.confidence import OUTLOOK, Judge, outlook
 from toolcrib.search.evidence import FEATURES, Evidence, WordSigns
+from toolcrib.search.fusion import WAYS
 from toolcrib.search.network import WEIGHTS, Network, fitted
+from toolcrib.search.word_meanings import Closeness
 
 SIGNS = len(FEATURES)
 WORD_SIGNS = len(WordSigns._fields)
 
 
 def evidence(features: list[float]) -> Evidence:
-    nothing: NDArray[np.float64] = np.zeros(0)
+    close = Closeness(np.array([0.6, 0.2]), np.array([0.4, 0.1]))
     return Evidence(
-        numbers=np.zeros(0, dtype=np.int64), lexical=nothing, dense=nothing, features=np.array(features, dtype=float)
+        numbers=np.array([3, 1]), lexical=np.zeros(2), dense=np.zeros(2), close=close, features=np.array(features)
     )
 
 
@@ -62,15 +63,16 @@ def test_small_talk_is_between_minus_one_and_one(tmp_path: Path) -> None:
 def test_the_outlook_says_how_the_ranking_came_out() -> None:
     ranking = [(3, 0.5), (1, 0.2), (8, 0.1), (2, 0.1), (5, 0.05), (6, 0.05)]
     seen = outlook(evidence([0.0] * SIGNS), ranking, 3, 0.25).tolist()
-    assert seen[SIGNS:] == pytest.approx([0.5, 0.3, 0.95, 0.5, 0.25])
+    assert seen[SIGNS:] == pytest.approx([0.5, 0.3, 0.95, 0.5, 0.25, 0.6, 0.4])
     assert len(seen) == SIGNS + OUTLOOK
+    assert outlook(evidence([0.0] * SIGNS), [(9, 0.5)], 1, 0.0).tolist()[-2:] == [0.0, 0.0]  # only a part knows tool 9
     assert outlook(evidence([0.0] * SIGNS), [], 0, 0.0).tolist() == [0.0] * (SIGNS + OUTLOOK)
 
 
 @pytest.mark.parametrize(
     ("name", "inputs", "outputs"),
     [
-        ("trust", SIGNS, 6),
+        ("trust", SIGNS, WAYS),
         ("lexical", WORD_SIGNS, 1),
         ("first", SIGNS + OUTLOOK, 1),
         ("serves", SIGNS + OUTLOOK, 1),

@@ -1,5 +1,7 @@
 """What both arms say, side by side: candidates and signs that do not depend on an arm's own scale."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -11,16 +13,20 @@ from toolcrib.search.evidence import (
     FEATURES,
     LEXICAL_FEATURES,
     MIN_SPREAD,
+    READ_AT_LEAST,
+    READ_ONE_MORE_PER,
     USUAL_MEAN,
     USUAL_SPREAD,
     USUAL_TOOLS,
     Evidence,
     Nearness,
+    Reader,
     gather,
     read_words,
 )
 from toolcrib.search.inquiry import SILENT
 from toolcrib.search.lexical import LexicalIndex
+from toolcrib.search.word_meanings import Closeness
 
 
 def lexical(*texts: str) -> LexicalIndex:
@@ -39,9 +45,16 @@ def signs(evidence: Evidence) -> dict[str, float]:
     return dict(zip(FEATURES, evidence.features.tolist(), strict=True))
 
 
-def asked(index: LexicalIndex, text: str, nearness: Nearness = SILENT) -> Evidence:
+def far(numbers: Sequence[int]) -> Closeness:
+    """A reader that finds no word of the request in any tool."""
+    return Closeness(np.zeros(len(numbers)), np.zeros(len(numbers)))
+
+
+def asked(
+    index: LexicalIndex, text: str, nearness: Nearness = SILENT, *, tools: int = 0, read: Reader = far
+) -> Evidence:
     match = index.search(text, DEPTH)
-    return gather(match, read_words(match, index), nearness)
+    return gather(match, read_words(match, index), nearness, tools or len(index), read)
 
 
 PAGES = ("create page", "delete page", "create song", "list photos")
@@ -161,3 +174,24 @@ def test_signs_are_numbers_whatever_was_asked(scores: list[float], gone: set[int
     assert np.isfinite(evidence.features).all()
     assert np.isfinite(evidence.dense).all()
     assert len(set(evidence.numbers.tolist())) == len(evidence.numbers) == len(evidence.lexical) == len(evidence.dense)
+
+
+def test_the_first_candidates_of_each_arm_are_read_word_by_word() -> None:
+    """Of many tools more are read: the right one stands deeper then."""
+    index = lexical(*(f"page {'word ' * number}" for number in range(60)))
+    seen = near(*np.linspace(0.1, 0.9, 200))
+    read: list[list[int]] = []
+
+    def one_for_all(numbers: Sequence[int]) -> Closeness:
+        read.append(list(numbers))
+        return Closeness(np.full(len(numbers), 0.5), np.full(len(numbers), 0.25))
+
+    evidence = asked(index, "page", seen, tools=200, read=one_for_all)
+    wanted = READ_AT_LEAST + 200 // READ_ONE_MORE_PER
+    assert set(read[0]) == {*evidence.numbers[:wanted].tolist(), *seen.nearest[:wanted]}
+    assert {n for n, share in zip(evidence.numbers.tolist(), evidence.close.asked, strict=True) if share} == set(
+        read[0]
+    )
+    assert (signs(evidence)["most_asked"], signs(evidence)["most_told"]) == (0.5, 0.25)
+    asked(index, "page", seen, tools=100_000, read=one_for_all)
+    assert len(read[1]) == len(evidence.numbers) > len(read[0])

@@ -26,6 +26,8 @@ FULL = Explanation(
     dense_rank=3,
     cosine=0.567,
     nearest="delete a page",
+    asked=0.75,
+    told=0.5,
     lexical_sure=0.4,
     serves=0.9,
     lexical_above=0.8,
@@ -41,6 +43,7 @@ def test_an_explanation_reads_like_one() -> None:
         "           not in its texts: blog\n"
         "           'delte' was read as: delet, delta\n"
         "  meaning  rank 3, cosine 0.57; nearest text: 'delete a page'\n"
+        "           word by word: 0.75 of the request is met, 0.50 of the tool is meant\n"
         "  verdict  words alone are right with 0.40 (alone above 0.8, heard above 0.3);"
         " some tool serves it with 0.90 (answered above 0.4)"
     )

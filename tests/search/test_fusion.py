@@ -1,6 +1,7 @@
 """Which arm is believed: by hand-made judges first, then by the fitted one."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -8,19 +9,30 @@ import pytest
 from hypothesis import given, strategies as st
 from shelf import make
 
+from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.evidence import FEATURES, Evidence, Nearness, gather, read_words
-from toolcrib.search.fusion import Fusion, basis
+from toolcrib.search.fusion import WAYS, Fusion, basis
 from toolcrib.search.lexical import LexicalIndex
+from toolcrib.search.word_meanings import Closeness, WordMeanings
 
-LEXICAL, DENSE = 0, 2  # rows of the basis
+LEXICAL, DENSE, ASKED, TOLD = 0, 2, 6, 7  # rows of the basis
 
 
-def evidence(lexical: dict[int, float], dense: dict[int, float], features: list[float] | None = None) -> Evidence:
+def evidence(
+    lexical: dict[int, float],
+    dense: dict[int, float],
+    features: list[float] | None = None,
+    *,
+    asked: dict[int, float] | None = None,
+    told: dict[int, float] | None = None,
+) -> Evidence:
     numbers = list(dict.fromkeys([*lexical, *dense]))
+    sides = [np.array([(side or {}).get(number, 0.0) for number in numbers]) for side in (asked, told)]
     return Evidence(
         numbers=np.array(numbers, dtype=np.int64),
         lexical=np.array([lexical.get(number, 0.0) for number in numbers], dtype=np.float64),
         dense=np.array([dense.get(number, 0.0) for number in numbers], dtype=np.float64),
+        close=Closeness(*sides),
         features=np.array(features or [0.0] * len(FEATURES)),
     )
 
@@ -31,11 +43,11 @@ def believing(folder: Path, *rows: int) -> Fusion:
     trust = {
         "mean": [0.0] * size,
         "spread": [1.0] * size,
-        "line": [[0.0] * 6] * size,
+        "line": [[0.0] * WAYS] * size,
         "hidden": [[0.0]] * size,
         "hidden_bias": [0.0],
-        "out": [[0.0] * 6],
-        "bias": [4.0 if row in rows else 0.0 for row in range(6)],
+        "out": [[0.0] * WAYS],
+        "bias": [4.0 if row in rows else 0.0 for row in range(WAYS)],
     }
     path = folder / f"fusion-{rows}.json"
     path.write_text(json.dumps({"trust": trust}), encoding="utf-8")
@@ -52,6 +64,12 @@ APART = evidence({1: 1.0, 2: 0.5}, {3: 3.0, 2: 1.0, 1: -1.0})
 def test_a_judge_that_believes_one_arm_gives_that_arms_order(tmp_path: Path) -> None:
     assert order(believing(tmp_path, LEXICAL), APART) == [1, 2, 3]
     assert order(believing(tmp_path, DENSE), APART) == [3, 2, 1]
+
+
+def test_a_judge_may_believe_what_was_read_word_by_word(tmp_path: Path) -> None:
+    read = evidence({1: 1.0, 2: 0.5}, {3: 3.0}, asked={2: 0.9, 3: 0.4}, told={3: 0.8, 1: 0.1})
+    assert order(believing(tmp_path, ASKED), read) == [2, 3, 1]
+    assert order(believing(tmp_path, TOLD), read) == [3, 1, 2]
 
 
 def test_equals_go_to_the_tool_that_came_first(tmp_path: Path) -> None:
@@ -80,7 +98,7 @@ def test_without_candidates_there_is_no_ranking() -> None:
 
 def test_ranks_count_only_for_tools_that_matched() -> None:
     scored = basis(APART)
-    assert scored.shape == (6, 3)
+    assert scored.shape == (WAYS, 3)
     assert scored[3].tolist() == [1, pytest.approx(0.75), 0]  # by words: the third did not match
     assert scored[4].tolist() == [pytest.approx(0.6), pytest.approx(0.75), 1]  # by meaning
 
@@ -106,4 +124,7 @@ def test_what_both_arms_put_first_by_far_is_first() -> None:
     lexical.commit()
     near = Nearness.of(np.array([0.1, 0.8, 0.2, 0.15, 0.1, 0.05, 0.1], dtype=np.float32), np.ones(7, dtype=np.bool_))
     match = lexical.search("play music", 50)
-    assert order(Fusion(), gather(match, read_words(match, lexical), near))[0] == 1
+    meanings = WordMeanings(BuiltinEmbedder())
+    meanings.put((number, lexical.words(number)) for number in range(len(lexical)))
+    read = partial(meanings.read, "play music")
+    assert order(Fusion(), gather(match, read_words(match, lexical), near, len(lexical), read))[0] == 1

@@ -4,7 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from training.asked import Asked, Invented, invented_tools, mcp_requests, operation_requests, purpose, server_of
+from training.asked import (
+    Asked,
+    Invented,
+    Story,
+    invented_tools,
+    mcp_requests,
+    operation_requests,
+    purpose,
+    server_of,
+    stories,
+)
 from training.material import (  # pyright: ignore[reportPrivateUsage]
     Material,
     _description,
@@ -12,6 +22,7 @@ from training.material import (  # pyright: ignore[reportPrivateUsage]
     _operations,
     _strangers,
 )
+from training.written_sets import written_sets
 
 
 def test_a_line_is_a_tool_with_its_requests(tmp_path: Path) -> None:
@@ -24,6 +35,8 @@ def test_a_line_is_a_tool_with_its_requests(tmp_path: Path) -> None:
     ]
     asked = (Asked("ring", "en", "wake me"), Asked("ring", "fr", "sonne"))
     assert list(invented_tools(tmp_path)) == [Invented("ring", "de", "Läutet.", asked)]
+    (tmp_path / "stories.tsv").write_text("en\tA long day. Wake me and save it.\tring\tput\n", encoding="utf-8")
+    assert list(stories(tmp_path)) == [Story("en", "A long day. Wake me and save it.", ("ring", "put"))]
 
 
 def test_every_line_has_all_its_fields() -> None:
@@ -45,7 +58,7 @@ def test_a_server_is_learned_from_or_kept_apart_as_a_whole() -> None:
 
 def test_nothing_that_is_measured_with_is_asked_for(measured_with: set[str]) -> None:
     invented = [one for tool in invented_tools() for one in tool.requests]
-    texts = {one.text for one in (*mcp_requests(), *operation_requests(), *invented)}
+    texts = {one.text for one in (*mcp_requests(), *operation_requests(), *invented, *stories())}
     assert {text.casefold() for text in texts} & measured_with == set()
 
 
@@ -62,6 +75,36 @@ def test_invented_tools_are_learned_from_but_for_some_that_are_measured_with() -
     assert content["tools"][0] == tools
     assert len(content["dev"]) == sum(len(tool.requests) for tool in apart)
     assert content["dev"][0][0] >= learned
+
+
+def test_a_story_needs_tools_of_one_purpose_and_none_twice() -> None:
+    names = {tool.name for tool in invented_tools()}
+    told = list(stories())
+    assert all(1 <= len(set(story.tools)) == len(story.tools) <= 4 and set(story.tools) <= names for story in told)
+    assert all(len({purpose(tool) for tool in story.tools}) == 1 and story.text for story in told)
+    assert {purpose(story.tools[0]) for story in told} == {"learned", "fitted", "reported"}
+
+
+def test_stories_are_learned_from_but_for_those_of_tools_held_out() -> None:
+    material = Material()
+    apart = _invented(material)
+    learned = [story for story in stories() if purpose(story.tools[0]) == "learned"]
+    rows = material.requests["stories"]
+    assert [material.texts[text] for text, _ in rows] == [story.text for story in learned for _ in story.tools]
+    named = [material.texts[material.tools[tool][0]].split(" ")[0] for _, tool in rows]
+    assert named == [tool.split(" ")[0] for story in learned for tool in story.tools]
+    _strangers(material, apart)
+    kept = material.sets["stories"]["dev"]
+    assert len(kept) == len(list(stories())) - len(learned)
+    assert all(len(wanted) == len(set(wanted)) > 0 for _, _, wanted in kept)
+
+
+def test_the_written_sets_ask_for_tools_that_they_have() -> None:
+    for name, chosen in written_sets("reported").items():
+        held = {tool.name for tool in chosen.tools}
+        assert chosen.queries, name
+        assert all(query.relevant <= held for query in chosen.queries), name
+    assert max(len(query.relevant) for query in chosen.queries) > 1  # the last are the stories
 
 
 def test_an_operation_is_one_tool_for_all_its_requests() -> None:

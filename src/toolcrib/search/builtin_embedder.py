@@ -51,6 +51,11 @@ class BuiltinEmbedder:
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         return self._embed(texts)
 
+    def embed_words(self, words: Sequence[str]) -> NDArray[np.float64]:
+        """The vectors of single words, not cut to length: the longer, the more a word counts in a text."""
+        known = self._word_vectors(set(words))
+        return np.array([known[word] for word in words])
+
     def _embed(self, texts: Sequence[str]) -> Vectors:
         out = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for start in range(0, len(texts), TEXTS_AT_ONCE):

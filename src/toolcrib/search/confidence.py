@@ -15,7 +15,7 @@ from toolcrib.search.evidence import Evidence, Floats, WordSigns
 from toolcrib.search.network import WEIGHTS, Network, fitted
 
 Ranking = list[tuple[int, float]]
-OUTLOOK = 5  # what `outlook` adds to the features of a request
+OUTLOOK = 7  # what `outlook` adds to the features of a request
 
 
 class Judge:
@@ -61,7 +61,10 @@ class Judge:
 def outlook(evidence: Evidence, ranking: Ranking, parts: int, small_talk: float) -> Floats:
     """The signs of a request together with how the ranking came out."""
     shares = [share for _, share in ranking[:5]] + [0.0] * 5
-    return np.array([*evidence.features, shares[0], shares[0] - shares[1], sum(shares), parts / 6, small_talk])
+    # Of a request with parts the first tool may be one that only a part brought up.
+    place = evidence.numbers == (ranking[0][0] if ranking else -1)
+    close = [float(side[place].max(initial=0.0)) for side in evidence.close]
+    return np.array([*evidence.features, shares[0], shares[0] - shares[1], sum(shares), parts / 6, small_talk, *close])
 
 
 def _probability(logit: Floats) -> float:

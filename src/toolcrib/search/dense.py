@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.search.embedder import Vectors
+from toolcrib.search.growing_rows import GrowingRows
 
 # A tool counts half as a whole and half by its nearest passage: the nearest alone favours tools with many passages.
 WHOLE = 0.5
@@ -29,8 +30,8 @@ class DenseIndex:
     def __init__(self, dimensions: int, *, exact_up_to: int = EXACT_UP_TO, shortlist: int = SHORTLIST) -> None:
         self._exact_up_to = max(exact_up_to, shortlist)
         self._shortlist = shortlist
-        self._wholes = _Rows(dimensions)
-        self._passages = _Rows(dimensions)
+        self._wholes = GrowingRows(dimensions)
+        self._passages = GrowingRows(dimensions)
         self._starts: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # where each number's passages begin
         self._ends: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._alive: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
@@ -140,7 +141,7 @@ class DenseIndex:
             _count_nearest(scores, likely, np.maximum.reduceat(near, offsets))
 
     def _pack(self) -> None:
-        kept, self._passages = self._passages, _Rows(self._wholes.view.shape[1])
+        kept, self._passages = self._passages, GrowingRows(self._wholes.view.shape[1])
         for number in range(len(self)):
             block = kept.view[self._starts[number] : self._ends[number]] if self._alive[number] else kept.view[:0]
             self._starts[number] = len(self._passages)
@@ -184,32 +185,3 @@ def _near(queries: Vectors, rows: Vectors) -> NDArray[np.float32]:
         for query, near in zip(queries, out, strict=True):
             np.dot(block, query, out=near[start : start + step])
     return out
-
-
-class _Rows:
-    """A matrix that grows by rows without being copied at every step."""
-
-    def __init__(self, dimensions: int) -> None:
-        self._space: Vectors = np.zeros((16, dimensions), dtype=np.float32)
-        self._used = 0
-
-    def __len__(self) -> int:
-        return self._used
-
-    @property
-    def view(self) -> Vectors:
-        return self._space[: self._used]
-
-    def reserve(self, more: int) -> None:
-        """Make room for that many more rows at once."""
-        needed = self._used + more
-        if needed > len(self._space):
-            # An eighth more than before, not twice: the free part is memory too.
-            grown = np.zeros((max(needed, len(self._space) * 9 // 8), self._space.shape[1]), dtype=np.float32)
-            grown[: self._used] = self.view
-            self._space = grown
-
-    def extend(self, rows: Vectors) -> None:
-        self.reserve(len(rows))
-        self._space[self._used : self._used + len(rows)] = rows
-        self._used += len(rows)

@@ -4,7 +4,7 @@ Everything is made comparable here. A lexical score is divided by the best one, 
 deviations above the catalogue's mean, so that neither depends on the catalogue's size or the embedder's scale.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import log1p
 from typing import NamedTuple, Protocol, TypeAlias
@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from toolcrib.search.asked_words import AskedWord
 from toolcrib.search.dense import GONE, highest
 from toolcrib.search.lexical import LexicalMatch
+from toolcrib.search.word_meanings import Closeness
 
 DEPTH = 50  # how many candidates each arm names
 NEARLY = 0.7  # of the best lexical score
+READ_AT_LEAST, READ_ONE_MORE_PER = 16, 200  # candidates of each arm that are read word by word, and tools for one more
 MIN_SPREAD = 0.02  # of a catalogue of copies of one tool
 USUAL_MEAN, USUAL_SPREAD, USUAL_TOOLS = 0.13, 0.095, 30  # cosines of requests and tools, over the training sets
 FEATURES = (
@@ -40,6 +42,8 @@ FEATURES = (
     "lexical_of_nearest",  # what the lexical arm thinks of the nearest tool
     "dense_of_first",  # how high the best lexical tool stands in the dense arm
     "first_gap",  # and how far below the nearest
+    "most_asked",  # how much of the request, word by word, the closest tool speaks of
+    "most_told",  # how much of the closest tool the request asks for
 )
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -70,6 +74,7 @@ class Evidence:
     numbers: NDArray[np.int64]  # first what the lexical arm found, in its order, then what else is near
     lexical: Floats  # 0..1 for each candidate
     dense: Floats  # standard deviations above the mean
+    close: Closeness  # the candidates read word by word
     features: Floats  # in the order of FEATURES
 
 
@@ -126,6 +131,9 @@ def mean_and_spread(total: float, squares: float, tools: int) -> tuple[float, fl
     return mean, max(squares / count - mean * mean, MIN_SPREAD**2) ** 0.5
 
 
+Reader: TypeAlias = Callable[[Sequence[int]], Closeness]  # reads tools word by word
+
+
 class WordsOfTools(Protocol):
     """What can be asked of a lexical arm about its tools."""
 
@@ -158,11 +166,13 @@ def read_words(match: LexicalMatch, lexical_index: WordsOfTools) -> WordSigns:
     )
 
 
-def gather(match: LexicalMatch, said: WordSigns, nearness: Nearness) -> Evidence:
-    """Put side by side what the lexical arm found, what its matches say, and how near all tools are."""
+def gather(match: LexicalMatch, said: WordSigns, nearness: Nearness, tools: int, read: Reader) -> Evidence:
+    """Put side by side what the lexical arm found, how near all tools are, and what the best of both say in detail."""
     named, nearest = match.numbers, nearness.nearest
     found = set(named)
-    numbers = np.array([*named, *[number for number in nearest if number not in found]], dtype=np.int64)
+    candidates = [*named, *[number for number in nearest if number not in found]]
+    close = _read_best(candidates, named, nearest, tools, read)
+    numbers = np.array(candidates, dtype=np.int64)
     lexical = np.zeros(len(numbers))
     if named:
         lexical[: len(named)] = match.scores
@@ -191,8 +201,25 @@ def gather(match: LexicalMatch, said: WordSigns, nearness: Nearness) -> Evidence
         float(lexical[highest]) if len(numbers) else 0.0,
         first / 4,
         (top - first) / 4,
+        float(close.asked.max(initial=0.0)),
+        float(close.told.max(initial=0.0)),
     ]
-    return Evidence(numbers=numbers, lexical=lexical, dense=dense, features=np.array(features))
+    return Evidence(numbers=numbers, lexical=lexical, dense=dense, close=close, features=np.array(features))
+
+
+def _read_best(
+    candidates: Sequence[int], named: Sequence[int], nearest: Sequence[int], tools: int, read: Reader
+) -> Closeness:
+    """Read the first candidates of each arm; the others, which hardly win, count as having no word of the request."""
+    depth = min(DEPTH, READ_AT_LEAST + tools // READ_ONE_MORE_PER)
+    if depth * 2 >= len(candidates):
+        return read(candidates)
+    place = {number: at for at, number in enumerate(candidates)}
+    chosen = list(dict.fromkeys([*named[:depth], *nearest[:depth]]))
+    at = [place[number] for number in chosen]
+    asked, told = np.zeros(len(candidates)), np.zeros(len(candidates))
+    asked[at], told[at] = read(chosen)
+    return Closeness(asked, told)
 
 
 def _leads(scores: Sequence[float], unit: float) -> tuple[float, float]:

@@ -31,6 +31,8 @@ class Explanation:
     dense_rank: int | None
     cosine: float | None
     nearest: str  # the text of the tool that is nearest to the request
+    asked: float  # of the request, how much the tool has words for that mean it, 0..1
+    told: float  # of the tool's words, how much the request asks for
     lexical_sure: float
     serves: float  # how likely any tool serves the request
     lexical_above: float
@@ -54,6 +56,9 @@ class Explanation:
         if self.cosine is not None:
             lines.append(
                 f"  meaning  {_rank(self.dense_rank)}, cosine {self.cosine:.2f}; nearest text: {self.nearest!r}"
+            )
+            lines.append(
+                f"           word by word: {self.asked:.2f} of the request is met, {self.told:.2f} of the tool is meant"
             )
         lines.append(
             f"  verdict  words alone are right with {self.lexical_sure:.2f} (alone above {self.lexical_above},"
@@ -90,6 +95,7 @@ def explanation(
     order = [found for found, _ in ranking]
     near = findings.nearness.scores
     seen = number < len(near) and bool(near[number] > GONE)
+    close = holdings.close(query, [number])
     nearest = ""
     if holdings.dense is not None and findings.vector is not None and seen:
         nearest = passages(tool)[holdings.dense.nearest_passage(findings.vector, number)]
@@ -110,6 +116,8 @@ def explanation(
         dense_rank=int((near > near[number]).sum()) + 1 if seen else None,
         cosine=float(near[number]) if seen else None,
         nearest=nearest,
+        asked=float(close.asked[0]),
+        told=float(close.told[0]),
         lexical_sure=findings.lexical_sure,
         serves=findings.serves,
         lexical_above=strategy.lexical_above,

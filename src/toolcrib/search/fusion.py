@@ -18,20 +18,25 @@ from toolcrib.search.network import WEIGHTS, Network
 # What the request as a whole counts against its parts together. With less, single errands told in two sentences suffer.
 WHOLE_REQUEST = 0.7
 DEEPEST = 200  # no answer is longer
+WAYS = 9
+SHARPNESS = 8.0  # closeness differs by tenths where it matters; a network learns best from numbers near one
 
 
 def basis(evidence: Evidence) -> Floats:
-    """Six ways of scoring each candidate; the network says what each is worth."""
+    """Nine ways of scoring each candidate; the network says what each is worth."""
     lexical, dense = evidence.lexical, evidence.dense / 4
     count = len(lexical)
     falling = _FALLING[:count] if count <= len(_FALLING) else _falling(count)
-    rows = np.empty((6, count))
+    rows = np.empty((WAYS, count))
     rows[0] = lexical
     rows[1] = lexical * lexical
     rows[2] = dense
     np.multiply(falling, lexical > 0, out=rows[3])  # candidates stand in the order of the lexical arm
     rows[4, np.argsort(-dense, kind="stable")] = falling
     rows[5] = lexical * dense
+    rows[6] = SHARPNESS * evidence.close.asked
+    rows[7] = SHARPNESS * evidence.close.told
+    rows[8] = SHARPNESS * evidence.close.asked * evidence.close.told
     return rows
 
 

@@ -6,6 +6,7 @@ why an inquiry has two halves, and its owner can let go of its lock between them
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +20,7 @@ from toolcrib.search.fusion import Fusion
 from toolcrib.search.lexical import LexicalMatch
 from toolcrib.search.result import Path
 from toolcrib.search.strategy import Strategy
+from toolcrib.search.word_meanings import Closeness
 
 UNDERSTOOD = 0.5  # how much of a request the best tool must contain for words to be enough
 TIED = 0.9  # of the best score: words do not tell such a tool from the best, meaning has to
@@ -66,6 +68,10 @@ class BothArms(Protocol):
 
     def nearness(self, vectors: Vectors, allowed: NDArray[np.bool_] | None) -> list[Nearness]:
         """How near the tools are to each vector; empty when there is no dense arm yet."""
+        ...
+
+    def close(self, text: str, numbers: Sequence[int]) -> Closeness:
+        """How close tools are to a text, word by word."""
         ...
 
 
@@ -117,10 +123,12 @@ class Inquiry:
     def by_both(self, words: Words, vectors: Vectors, strategy: Strategy | None = None) -> Findings:
         """What both say together; `vectors` are those of the request and of its parts."""
         seen = self._nearness(words, vectors)
-        whole, *others = words.matches
+        others = words.matches[1:]
         signs = [words.signs, *(read_words(match, self._holdings.lexical) for match in others)]
+        tools = len(self._holdings.lexical)
         evidence = [
-            gather(match, said, nearness) for match, said, nearness in zip((whole, *others), signs, seen, strict=True)
+            gather(match, said, near, tools, partial(self._holdings.close, text))
+            for match, said, near, text in zip(words.matches, signs, seen, words.texts, strict=True)
         ]
         ranking = self._fusion.ranking(evidence[0], evidence[1:])
         small_talk = self._judge.small_talk(vectors[0]) if self._hears_small_talk else 0.0

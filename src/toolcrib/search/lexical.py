@@ -140,6 +140,10 @@ class LexicalIndex:
             held = self._recent[number] = self._terms(number)
         return [word for word in asked if word.known and not held.isdisjoint(word.terms)]
 
+    def words(self, number: int) -> tuple[str, ...]:
+        """The words of a tool, each once."""
+        return self._words[number]
+
     def _terms(self, number: int) -> frozenset[str]:
         return frozenset(chain.from_iterable(map(word_terms, self._words[number])))
 

@@ -3,7 +3,7 @@
 How near tools are in general, which the judges need to know, is told by a sample of them that a replica holds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -70,6 +70,13 @@ class PostgresDense:
         numbers = {identity: self.request.number(identity) for some in shortlists for identity in some}
         numbers |= {self.request.identities[number]: number for number in ranked}
         return [self._seen(query, some, numbers) for query, some in zip(queries, shortlists, strict=True)]
+
+    def words(self, numbers: Collection[int]) -> list[tuple[int, list[str]]]:
+        """The words of these tools, by number."""
+        identities = {self.request.identities[number]: number for number in numbers}
+        query = f"SELECT id, words FROM {self.request.table} WHERE id = ANY(%s) AND tenant = %s"
+        rows = self.connection.execute(query.encode(), (list(identities), self.request.tenant))
+        return [(identities[identity], said.split(" ")) for identity, said in rows]
 
     def _seen(self, query: Vectors, shortlist: Sequence[int], numbers: dict[int, int]) -> Nearness:
         known = [identity for identity in numbers if identity in self._wholes]  # some may have left meanwhile

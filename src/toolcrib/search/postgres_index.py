@@ -35,6 +35,7 @@ from toolcrib.search.result import SearchResult
 from toolcrib.search.strategy import STRATEGIES, Strategy, strategy_for
 from toolcrib.search.text import words
 from toolcrib.search.verdict import confidence, verdict
+from toolcrib.search.word_meanings import Closeness, WordMeanings
 from toolcrib.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class PostgresIndex:
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._embedder = embedder or BuiltinEmbedder()
+        self._reader = self._embedder if isinstance(self._embedder, BuiltinEmbedder) else BuiltinEmbedder()
         self._shelf = PostgresShelf(url, tenant, self._embedder, connections=connections)
         self._strategies = strategies
         self._abstain = abstain
@@ -141,7 +143,7 @@ class PostgresIndex:
         strategy = strategy_for(size.tools, self._strategies)
         texts = (query, *(parts(query) if self._decompose and strategy.decompose else ()))
         lexical = PostgresLexical(connection, request, self._shelf.words.read(connection, texts, size))
-        arms = _Arms(lexical)
+        arms = _Arms(lexical, WordMeanings(self._reader))
         inquiry = Inquiry(arms, self._embedder)
         said = inquiry.words(texts, None, strategy)
         return _Asked(query=query, size=size, strategy=strategy, arms=arms, inquiry=inquiry, said=said)
@@ -166,11 +168,20 @@ class _Arms:
     """Both arms, as one request needs them."""
 
     lexical: PostgresLexical
+    meanings: WordMeanings
     dense: PostgresDense | None = None
     ranked: Sequence[int] = ()
 
     def nearness(self, vectors: Vectors, allowed: NDArray[np.bool_] | None) -> list[Nearness]:
-        return self.dense.nearness(vectors, self.ranked) if self.dense is not None else []
+        if self.dense is None:
+            return []
+        seen = self.dense.nearness(vectors, self.ranked)
+        # In one go: each look into the database costs more than reading what it gives.
+        self.meanings.put(self.dense.words({*self.ranked, *(number for near in seen for number in near.nearest)}))
+        return seen
+
+    def close(self, text: str, numbers: Sequence[int]) -> Closeness:
+        return self.meanings.read(text, numbers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

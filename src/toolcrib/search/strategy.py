@@ -22,7 +22,7 @@ STRATEGIES = (
     Strategy(up_to=100, lexical_above=0.8, blended_above=0.3, answer_above=0.25),
     Strategy(up_to=500, lexical_above=0.9, blended_above=0.3, answer_above=0.2),
     # Many tools share the same words: meaning has to decide among them.
-    Strategy(up_to=float("inf"), lexical_above=0.95, blended_above=0.3, answer_above=0.2),
+    Strategy(up_to=float("inf"), lexical_above=0.95, blended_above=0.3, answer_above=0.15),
 )
 
 

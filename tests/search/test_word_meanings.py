@@ -1,0 +1,110 @@
+"""Candidates read word by word: what is close, what is not, and how the words of tools come and go."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from toolcrib.search import word_meanings
+from toolcrib.search.builtin_embedder import BuiltinEmbedder
+from toolcrib.search.word_meanings import DIMENSIONS, REQUEST_WORDS, WordMeanings
+
+EMBEDDER = BuiltinEmbedder()
+TOOLS = {
+    0: ["send", "email", "recipient", "subject"],
+    1: ["delete", "picture", "gallery"],
+    2: ["current", "weather", "city"],
+    3: [],
+}
+
+
+@pytest.fixture
+def meanings() -> WordMeanings:
+    held = WordMeanings(EMBEDDER)
+    held.put(TOOLS.items())
+    return held
+
+
+@pytest.mark.parametrize(
+    ("asked", "tool"),
+    [
+        ("remove a photo", 1),
+        ("schick eine Mail an Anna", 0),
+        ("jaka jest pogoda w Krakowie", 2),
+        ("北京今天天气怎么样", 2),
+        ("REMOVE THE FOTO", 1),
+    ],
+)
+def test_a_word_is_met_by_one_that_means_the_same_in_any_language(
+    meanings: WordMeanings, asked: str, tool: int
+) -> None:
+    close = meanings.read(asked, [0, 1, 2])
+    assert (close.asked.argmax(), close.told.argmax()) == (tool, tool)
+
+
+def test_a_tool_whose_every_word_is_asked_for_is_wholly_told(meanings: WordMeanings) -> None:
+    close = meanings.read("please send an email to a recipient with a subject and confetti", [0, 1])
+    assert close.told[0] == pytest.approx(1, abs=1e-4)
+    assert close.asked[0] < 1  # nothing in it is like confetti
+    assert close.told[1] < 0.7
+    assert meanings.read("send email", [0]).asked[0] == pytest.approx(1, abs=1e-4)
+
+
+def test_one_telling_word_does_not_drown_in_a_story(meanings: WordMeanings) -> None:
+    story = "my aunt from Leeds turns ninety and we all drive up in the old van, so what about the weather"
+    assert meanings.read(story, [0, 1, 2]).told.argmax() == 2
+
+
+def test_a_tool_without_words_and_one_nobody_knows_are_close_to_nothing(meanings: WordMeanings) -> None:
+    close = meanings.read("send an email", [3, 99])
+    assert (close.asked.tolist(), close.told.tolist()) == ([0, 0], [0, 0])
+
+
+@pytest.mark.parametrize("text", ["", " ", "...", "\x00"])
+def test_a_text_without_words_is_close_to_nothing(meanings: WordMeanings, text: str) -> None:
+    close = meanings.read(text, [0, 1])
+    assert (close.asked.tolist(), close.told.tolist()) == ([0, 0], [0, 0])
+    assert meanings.read("send", []).asked.tolist() == []
+
+
+def test_a_request_of_fillers_alone_is_read_as_it_is(meanings: WordMeanings) -> None:
+    meanings.put([(7, ["help"])])
+    assert meanings.read("how can you help me", [0, 7]).asked.tolist() != [0, 0]
+
+
+@settings(deadline=None)
+@given(st.text(max_size=300))
+def test_any_text_is_read(text: str) -> None:
+    held = WordMeanings(EMBEDDER)
+    held.put(TOOLS.items())
+    close = held.read(text, [0, 1, 2, 3])
+    assert all(np.isfinite(side).all() and (side <= 1.001).all() and len(side) == 4 for side in close)
+
+
+def test_only_so_many_words_of_a_request_are_read(meanings: WordMeanings) -> None:
+    long = " ".join(f"zyx{number}" for number in range(REQUEST_WORDS))
+    assert meanings.read(f"{long} email", [0]).asked == pytest.approx(meanings.read(long, [0]).asked)
+
+
+def test_words_of_tools_that_left_are_let_go(meanings: WordMeanings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_meanings, "MIN_WASTE", 4)
+    before = meanings.read("send an email about the weather", [0, 2])
+    meanings.put([(8, [f"word{number}" for number in range(20)])])
+    meanings.remove(8)
+    meanings.remove(1)
+    meanings.remove(12)  # never came
+    assert not any("word" in word for word in meanings._ids)  # pyright: ignore[reportPrivateUsage]
+    assert meanings._rows.view.shape == (len(meanings._ids), DIMENSIONS)  # pyright: ignore[reportPrivateUsage]
+    after = meanings.read("send an email about the weather", [0, 2])
+    assert np.allclose(before, after)
+    assert meanings.read("delete picture", [1]).asked.tolist() == [0]
+
+
+def test_words_of_requests_are_kept_at_hand_but_not_for_ever(
+    meanings: WordMeanings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(word_meanings, "RECENT", 3)
+    first = meanings.read("send email", [0]).asked
+    for text in ("delete picture gallery", "weather", "current city"):
+        meanings.read(text, [0, 1, 2])
+    assert len(meanings._asked) <= 3  # pyright: ignore[reportPrivateUsage]
+    assert meanings.read("send email", [0]).asked == pytest.approx(first)

@@ -22,7 +22,7 @@ REQUESTS = (
     "find a picture of mountains",
     "znajdź zdjęcie gór",
     "Seite veröffentlichen",
-    "publishh the page",
+    "publishh the post",
     "create a page about bees and add a photo of a meadow to it",
     "delete everything",
     "画像を検索",

@@ -17,7 +17,7 @@ class Strategy:
 
 STRATEGIES = (
     # A handful of tools: who asks knows what they are for, and the arms have little to compare.
-    Strategy(up_to=10, lexical_above=0.8, blended_above=0.3, answer_above=0.08),
+    Strategy(up_to=10, lexical_above=0.8, blended_above=0.3, answer_above=0.15),
     # Few tools: the words of their names and phrases tell them apart.
     Strategy(up_to=100, lexical_above=0.8, blended_above=0.3, answer_above=0.25),
     Strategy(up_to=500, lexical_above=0.9, blended_above=0.3, answer_above=0.2),

@@ -139,13 +139,13 @@ async def test_what_is_of_another_kind_is_no_page(cms: Talk) -> None:
 
 
 async def test_which_section_is_asked_by_those_of_the_page(cms: Talk) -> None:
-    asked = await cms.say('Ändere die Überschrift auf der Startseite in "Willkommen"')
+    asked = await cms.say('Bitte ändere die Überschrift auf der Startseite in "Willkommen"')
     assert "hero: Bring the outside in" in asked
 
 
 async def test_a_field_is_known_by_what_another_language_calls_it(cms: Talk) -> None:
     await cms.say('change the heading on the home page to "Welcome"')
-    await cms.say('Ändere die Überschrift auf der Startseite in "Willkommen"')
+    await cms.say('Bitte ändere die Überschrift auf der Startseite in "Willkommen"')
     assert cms.calls[-1][1]["content"] == {"heading": "Willkommen"}
 
 

@@ -25,7 +25,7 @@ from benchmarks.data import MULTILINGUAL, load
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.confidence import outlook
 from toolcrib.search.dense import DenseIndex
-from toolcrib.search.evidence import LEXICAL_FEATURES, Evidence, Nearness, gather, read_words
+from toolcrib.search.evidence import LEXICAL_FEATURES, Evidence, Nearness, gather, read_words, reading_depth
 from toolcrib.search.fusion import WAYS, Fusion, basis
 from toolcrib.search.lexical import LexicalIndex
 from toolcrib.search.network import WEIGHTS, Network, fitted
@@ -73,15 +73,16 @@ class Arms:
         self._meanings.put((number, self._lexical.words(number)) for number in range(len(tools)))
 
     def case(self, group: str, text: str, relevant: frozenset[int]) -> Case:
-        whole, query = self._ask(text)
-        return Case(group, whole, tuple(self._ask(part)[0] for part in parts(text)), query, relevant)
+        whole, query = self._ask(text, whole=True)
+        return Case(group, whole, tuple(self._ask(part, whole=False)[0] for part in parts(text)), query, relevant)
 
-    def _ask(self, text: str) -> tuple[Evidence, np.ndarray]:
+    def _ask(self, text: str, *, whole: bool) -> tuple[Evidence, np.ndarray]:
         query = self._embedder.embed_queries([text])
         nearness = Nearness.of(self._dense.scores(query)[0], self._dense.alive)
         match = self._lexical.search(text, 50)
         read = partial(self._meanings.read, text)
-        return gather(match, read_words(match, self._lexical), nearness, len(self.tools), read), query[0]
+        depth = reading_depth(len(self.tools), whole=whole)
+        return gather(match, read_words(match, self._lexical), nearness, read, depth), query[0]
 
 
 def collect(unseen: Path) -> list[Case]:

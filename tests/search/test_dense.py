@@ -234,7 +234,7 @@ def test_the_nearest_passage_is_named_by_its_place_in_the_tool() -> None:
     assert [index.nearest_passage(X[0], number) for number in range(3)] == [0, 0, 2]
 
 
-@pytest.mark.parametrize(("tools", "read"), [(301, 100), (2_000, 100), (4_000, 200), (8_000, 400), (100_000, 400)])
+@pytest.mark.parametrize(("tools", "read"), [(301, 100), (2_000, 100), (3_000, 150), (4_000, 200), (100_000, 200)])
 def test_of_more_tools_more_passages_are_read_up_to_a_point(tools: int, read: int) -> None:
     assert shortlisted(tools) == read
 

@@ -13,8 +13,6 @@ from toolcrib.search.evidence import (
     FEATURES,
     LEXICAL_FEATURES,
     MIN_SPREAD,
-    READ_AT_LEAST,
-    READ_ONE_MORE_PER,
     USUAL_MEAN,
     USUAL_SPREAD,
     USUAL_TOOLS,
@@ -23,6 +21,7 @@ from toolcrib.search.evidence import (
     Reader,
     gather,
     read_words,
+    reading_depth,
 )
 from toolcrib.search.inquiry import SILENT
 from toolcrib.search.lexical import LexicalIndex
@@ -51,10 +50,10 @@ def far(numbers: Sequence[int]) -> Closeness:
 
 
 def asked(
-    index: LexicalIndex, text: str, nearness: Nearness = SILENT, *, tools: int = 0, read: Reader = far
+    index: LexicalIndex, text: str, nearness: Nearness = SILENT, *, read: Reader = far, depth: int = DEPTH
 ) -> Evidence:
     match = index.search(text, DEPTH)
-    return gather(match, read_words(match, index), nearness, tools or len(index), read)
+    return gather(match, read_words(match, index), nearness, read, depth)
 
 
 PAGES = ("create page", "delete page", "create song", "list photos")
@@ -177,7 +176,6 @@ def test_signs_are_numbers_whatever_was_asked(scores: list[float], gone: set[int
 
 
 def test_the_first_candidates_of_each_arm_are_read_word_by_word() -> None:
-    """Of many tools more are read: the right one stands deeper then."""
     index = lexical(*(f"page {'word ' * number}" for number in range(60)))
     seen = near(*np.linspace(0.1, 0.9, 200))
     read: list[list[int]] = []
@@ -186,12 +184,18 @@ def test_the_first_candidates_of_each_arm_are_read_word_by_word() -> None:
         read.append(list(numbers))
         return Closeness(np.full(len(numbers), 0.5), np.full(len(numbers), 0.25))
 
-    evidence = asked(index, "page", seen, tools=200, read=one_for_all)
-    wanted = READ_AT_LEAST + 200 // READ_ONE_MORE_PER
-    assert set(read[0]) == {*evidence.numbers[:wanted].tolist(), *seen.nearest[:wanted]}
+    evidence = asked(index, "page", seen, read=one_for_all, depth=10)
+    assert set(read[0]) == {*evidence.numbers[:10].tolist(), *seen.nearest[:10]}
     assert {n for n, share in zip(evidence.numbers.tolist(), evidence.close.asked, strict=True) if share} == set(
         read[0]
     )
     assert (signs(evidence)["most_asked"], signs(evidence)["most_told"]) == (0.5, 0.25)
-    asked(index, "page", seen, tools=100_000, read=one_for_all)
+    asked(index, "page", seen, read=one_for_all)
     assert len(read[1]) == len(evidence.numbers) > len(read[0])
+
+
+@pytest.mark.parametrize(
+    ("tools", "whole", "depth"), [(45, True, 16), (6_000, True, 26), (6_000, False, 16), (90_000, True, DEPTH)]
+)
+def test_of_many_tools_more_are_read_for_a_whole_request(tools: int, whole: bool, depth: int) -> None:
+    assert reading_depth(tools, whole=whole) == depth

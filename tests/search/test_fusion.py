@@ -127,4 +127,4 @@ def test_what_both_arms_put_first_by_far_is_first() -> None:
     meanings = WordMeanings(BuiltinEmbedder())
     meanings.put((number, lexical.words(number)) for number in range(len(lexical)))
     read = partial(meanings.read, "play music")
-    assert order(Fusion(), gather(match, read_words(match, lexical), near, len(lexical), read))[0] == 1
+    assert order(Fusion(), gather(match, read_words(match, lexical), near, read, 16))[0] == 1

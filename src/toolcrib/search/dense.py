@@ -13,7 +13,7 @@ WHOLE = 0.5
 # Above this, the whole texts choose whose passages are read: a search may not walk through all the memory there is.
 # The answer stays the same: of the best five, 998 in 1,000 (requests of the train splits and the MCP catalogue).
 EXACT_UP_TO = 300
-SHORTLIST, LONGEST_SHORTLIST = 100, 400  # a twentieth of the tools, within these
+SHORTLIST, LONGEST_SHORTLIST = 100, 200  # a twentieth of the tools, within these
 MIN_WASTE = 256  # rows; less is not worth moving the others for
 ROWS_AT_ONCE = 1_024  # a megabyte: several queries read a block of rows while it is at hand
 GROUP = 8  # scores of which only the highest is looked at, to find the highest of all

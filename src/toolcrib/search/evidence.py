@@ -19,7 +19,7 @@ from toolcrib.search.word_meanings import Closeness
 
 DEPTH = 50  # how many candidates each arm names
 NEARLY = 0.7  # of the best lexical score
-READ_AT_LEAST, READ_ONE_MORE_PER = 16, 200  # candidates of each arm that are read word by word, and tools for one more
+READ_AT_LEAST, READ_ONE_MORE_PER = 16, 600  # candidates that are read word by word, and tools for one more
 MIN_SPREAD = 0.02  # of a catalogue of copies of one tool
 USUAL_MEAN, USUAL_SPREAD, USUAL_TOOLS = 0.13, 0.095, 30  # cosines of requests and tools, over the training sets
 FEATURES = (
@@ -166,12 +166,15 @@ def read_words(match: LexicalMatch, lexical_index: WordsOfTools) -> WordSigns:
     )
 
 
-def gather(match: LexicalMatch, said: WordSigns, nearness: Nearness, tools: int, read: Reader) -> Evidence:
-    """Put side by side what the lexical arm found, how near all tools are, and what the best of both say in detail."""
+def gather(match: LexicalMatch, said: WordSigns, nearness: Nearness, read: Reader, depth: int) -> Evidence:
+    """Put side by side what the lexical arm found, how near all tools are, and what the best of both say in detail.
+
+    The first `depth` candidates of each arm are read word by word.
+    """
     named, nearest = match.numbers, nearness.nearest
     found = set(named)
     candidates = [*named, *[number for number in nearest if number not in found]]
-    close = _read_best(candidates, named, nearest, tools, read)
+    close = _read_best(candidates, named, nearest, read, depth)
     numbers = np.array(candidates, dtype=np.int64)
     lexical = np.zeros(len(numbers))
     if named:
@@ -207,11 +210,15 @@ def gather(match: LexicalMatch, said: WordSigns, nearness: Nearness, tools: int,
     return Evidence(numbers=numbers, lexical=lexical, dense=dense, close=close, features=np.array(features))
 
 
+def reading_depth(tools: int, *, whole: bool) -> int:
+    """How many candidates of each arm are read word by word: of many tools more for a whole request, not for a part."""
+    return min(DEPTH, READ_AT_LEAST + tools // READ_ONE_MORE_PER) if whole else READ_AT_LEAST
+
+
 def _read_best(
-    candidates: Sequence[int], named: Sequence[int], nearest: Sequence[int], tools: int, read: Reader
+    candidates: Sequence[int], named: Sequence[int], nearest: Sequence[int], read: Reader, depth: int
 ) -> Closeness:
     """Read the first candidates of each arm; the others, which hardly win, count as having no word of the request."""
-    depth = min(DEPTH, READ_AT_LEAST + tools // READ_ONE_MORE_PER)
     if depth * 2 >= len(candidates):
         return read(candidates)
     place = {number: at for at, number in enumerate(candidates)}

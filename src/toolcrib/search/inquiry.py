@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.confidence import Judge, Ranking, outlook
 from toolcrib.search.embedder import Embedder, Vectors
-from toolcrib.search.evidence import DEPTH, Nearness, WordSigns, WordsOfTools, gather, read_words
+from toolcrib.search.evidence import DEPTH, Nearness, WordSigns, WordsOfTools, gather, read_words, reading_depth
 from toolcrib.search.fusion import Fusion
 from toolcrib.search.lexical import LexicalMatch
 from toolcrib.search.result import Path
@@ -127,8 +127,8 @@ class Inquiry:
         signs = [words.signs, *(read_words(match, self._holdings.lexical) for match in others)]
         tools = len(self._holdings.lexical)
         evidence = [
-            gather(match, said, near, tools, partial(self._holdings.close, text))
-            for match, said, near, text in zip(words.matches, signs, seen, words.texts, strict=True)
+            gather(match, said, near, partial(self._holdings.close, text), reading_depth(tools, whole=not place))
+            for place, (match, said, near, text) in enumerate(zip(words.matches, signs, seen, words.texts, strict=True))
         ]
         ranking = self._fusion.ranking(evidence[0], evidence[1:])
         small_talk = self._judge.small_talk(vectors[0]) if self._hears_small_talk else 0.0

@@ -1,4 +1,4 @@
-"""How sure a search is, as a probability: over all public sets together it is off by 0.03, on single ones by up to 0.2.
+"""How sure a search is, as a probability: over all public sets together it is off by 0.04, on single ones by up to 0.2.
 
 Three questions, each with a small fitted network of its own (`training/fit.py`): is the lexical arm's first tool right,
 is the first tool of both arms right, and does any tool serve this request at all?

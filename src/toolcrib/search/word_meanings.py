@@ -50,13 +50,16 @@ class WordMeanings:
         for number, own in held.items():
             ids = np.array([self._ids[word] for word in own] or [0], dtype=np.int32)
             self._held[number] = ids, worth[ids] / worth[ids].sum()
+            self._used += len(ids)
 
     def remove(self, number: int) -> None:
         """Forget the words of a tool."""
-        ids, _ = self._held.pop(number, _WORDLESS)
-        self._waste += len(ids)
-        if self._waste > max(MIN_WASTE, sum(len(ids) for ids, _ in self._held.values())):
-            self._tidy()
+        if number in self._held:
+            ids, _ = self._held.pop(number)
+            self._used -= len(ids)
+            self._waste += len(ids)
+            if self._waste > max(MIN_WASTE, self._used):
+                self._tidy()
 
     def read(self, text: str, numbers: Sequence[int]) -> Closeness:
         """How close these tools are to a request."""
@@ -101,7 +104,7 @@ class WordMeanings:
         self._rows.extend(np.zeros((1, DIMENSIONS), dtype=np.float32))
         self._worth.extend(np.ones((1, 1), dtype=np.float32))
         self._held: dict[int, tuple[NDArray[np.int32], Vectors]] = {}  # words by number, and their shares of the tool
-        self._waste = 0
+        self._used = self._waste = 0  # words of the tools that are here, and of those that left
 
     def _tidy(self) -> None:
         """Let go of words that no tool has any more."""

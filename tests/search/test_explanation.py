@@ -162,3 +162,10 @@ def test_an_empty_request_is_explained_too() -> None:
     seen = ToolIndex(office()).explain("", "get_weather")
     assert (seen.rank, seen.path, seen.matched, seen.missing) == (None, "none", (), ())
     assert seen.reason
+
+
+def test_an_index_of_words_alone_reads_nothing_by_meaning() -> None:
+    catalog = Catalog([make("delete_page", "Delete a page."), make("list_posts", "List the blog posts.")])
+    seen = ToolIndex(catalog, arms="lexical").explain("remove a page", "delete_page")
+    assert (seen.cosine, seen.asked, seen.told) == (None, 0.0, 0.0)
+    assert ToolIndex(catalog).explain("remove a page", "delete_page").asked > 0.5

@@ -95,7 +95,8 @@ def explanation(
     order = [found for found, _ in ranking]
     near = findings.nearness.scores
     seen = number < len(near) and bool(near[number] > GONE)
-    close = holdings.close(query, [number])
+    # Without a dense arm nothing was read, and the table is not loaded for it.
+    close = holdings.close(query, [number] if seen else [])
     nearest = ""
     if holdings.dense is not None and findings.vector is not None and seen:
         nearest = passages(tool)[holdings.dense.nearest_passage(findings.vector, number)]
@@ -116,8 +117,8 @@ def explanation(
         dense_rank=int((near > near[number]).sum()) + 1 if seen else None,
         cosine=float(near[number]) if seen else None,
         nearest=nearest,
-        asked=float(close.asked[0]),
-        told=float(close.told[0]),
+        asked=float(close.asked.sum()),
+        told=float(close.told.sum()),
         lexical_sure=findings.lexical_sure,
         serves=findings.serves,
         lexical_above=strategy.lexical_above,

@@ -34,7 +34,19 @@ PUBLIC = {
     "stream",
     "tool",
 }
-HEAVY = {"pydantic", "numpy", "pydantic_ai", "fastmcp", "fastapi", "tantivy", "rich", "cyclopts", "httpx2", "ruamel"}
+HEAVY = {
+    "pydantic",
+    "numpy",
+    "simsimd",
+    "pydantic_ai",
+    "fastmcp",
+    "fastapi",
+    "tantivy",
+    "rich",
+    "cyclopts",
+    "httpx2",
+    "ruamel",
+}
 IMPORT_LIMIT_SECONDS = 0.2
 PROBE = """
 import json, sys, time

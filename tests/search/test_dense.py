@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
+from toolcrib.search.coarse_rows import coarse
 from toolcrib.search.dense import EXACT_UP_TO, GONE, MIN_WASTE, WHOLE, DenseIndex, highest, shortlisted
 from toolcrib.search.embedder import Vectors
 
@@ -31,7 +32,8 @@ def naive_scores(
 ) -> list[list[float]]:
     """Half the tool as a whole, half its nearest text; passages only of the `shortlist` nearest wholes, if given."""
     rows: list[list[float]] = []
-    for query in queries:
+    held = {number: coarse(texts).fine() for number, texts in held.items()}
+    for query in coarse(queries).fine():
         wholes = {number: float(texts[0] @ query) for number, texts in held.items()}
         read = sorted(wholes, key=lambda number: -wholes[number])[:shortlist]
         nearest = {n: float((held[n] @ query).max()) if n in read else wholes[n] for n in wholes}
@@ -133,8 +135,10 @@ def test_rows_of_tools_that_left_are_packed_away_without_a_change_to_any_score()
     held |= again
     np.testing.assert_allclose(index.scores(queries), naive_scores(held, 200, queries), atol=1e-6)
     for number, texts in held.items():
-        np.testing.assert_array_equal(index.vector(number), texts[0])
-        assert index.nearest_passage(queries[0], number) == int(np.argmax(texts @ queries[0]))
+        np.testing.assert_array_equal(index.vector(number), coarse(texts).fine()[0])
+        assert index.nearest_passage(queries[0], number) == int(
+            np.argmax(coarse(texts).fine() @ coarse(queries).fine()[0])
+        )
 
 
 def test_a_number_may_be_used_again_by_another_tool() -> None:
@@ -186,7 +190,7 @@ def test_room_is_made_for_tools_whose_vectors_come_later() -> None:
 def test_a_tool_counts_half_as_a_whole_and_half_by_its_nearest_passage(exact_up_to: int) -> None:
     index = DenseIndex(2, exact_up_to=exact_up_to, shortlist=1)
     index.put([0, 1], [block([0.6, 0.8], [1, 0], [0, 1]), block([0, 1])])
-    np.testing.assert_allclose(index.scores(X), [[0.8, 0]], atol=1e-6)
+    np.testing.assert_allclose(index.scores(X), [[0.8, 0]], atol=2e-3)
 
 
 @pytest.mark.parametrize("exact_up_to", [10, 1], ids=["small", "large"])
@@ -201,7 +205,7 @@ def test_a_tool_as_a_whole_can_be_moved_while_its_passages_stay() -> None:
     index.put([0], [block([0, 1], [0.6, 0.8])])
     index.move(0, np.array([1, 0], dtype=np.float32))
     assert index.vector(0).tolist() == [1, 0]
-    np.testing.assert_allclose(index.scores(np.concatenate([X, X[:, ::-1]])), [[1], [0.4]], atol=1e-6)
+    np.testing.assert_allclose(index.scores(np.concatenate([X, X[:, ::-1]])), [[1], [0.4]], atol=2e-3)
 
 
 def test_an_empty_index_has_no_scores() -> None:

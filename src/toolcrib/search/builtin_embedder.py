@@ -1,8 +1,8 @@
 """The built-in embedder: one table of feature vectors for 80+ languages, made in `training/`, read with numpy alone.
 
-A word's vector is the sum of its features' rows, a text's vector the sum of its words', cut to length one. All sums are
-exact in double precision (a row's weights are small whole numbers times a half-precision scale), so that the order of
-adding does not matter and a text has the same vector on every platform, in every batch and in every thread.
+A word's vector is the sum of its features' rows, a text's vector the sum of its words', cut to length one. Sums are
+made in double precision, where those of a word are exact (a row's weights are small whole numbers times a half
+precision scale): a text has the same vector on every platform, in every batch and in every thread.
 """
 
 from collections.abc import Sequence, Set
@@ -18,9 +18,9 @@ from toolcrib.search.embedder import Vectors
 from toolcrib.search.features import text_words, word_features
 
 MODEL = Path(__file__).with_name("model")
-CACHED_WORDS = 4_096  # two kilobytes each; requests and tools of one catalogue share most of their words
+CACHED_WORDS = 16_384  # a kilobyte each; requests and tools of one catalogue share most of their words
 LATEST_WORDS = CACHED_WORDS // 2
-TEXTS_AT_ONCE = 256  # their words are held in double precision, two kilobytes each
+TEXTS_AT_ONCE = 256  # their words are held until all are read
 WORDS_AT_ONCE = 16  # larger blocks are mostly zeros
 
 # A weight is a whole number from -3 to 3, in three bits. A code of twelve bits holds four: one look-up unpacks them.
@@ -34,8 +34,8 @@ class BuiltinEmbedder:
 
     def __init__(self, folder: Path = MODEL) -> None:
         self._folder = folder
-        self._latest: dict[str, NDArray[np.float64]] = {}  # the words read last
-        self._earlier: dict[str, NDArray[np.float64]] = {}  # and those read before them, unless they came again
+        self._latest: dict[str, Vectors] = {}  # the words read last
+        self._earlier: dict[str, Vectors] = {}  # and those read before them, unless they came again
 
     @property
     def id(self) -> str:
@@ -51,7 +51,7 @@ class BuiltinEmbedder:
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         return self._embed(texts)
 
-    def embed_words(self, words: Sequence[str]) -> NDArray[np.float64]:
+    def embed_words(self, words: Sequence[str]) -> NDArray[np.float32]:
         """The vectors of single words, not cut to length: the longer, the more a word counts in a text."""
         known = self._word_vectors(set(words))
         return np.array([known[word] for word in words])
@@ -67,20 +67,21 @@ class BuiltinEmbedder:
         known = self._word_vectors({word for words in split for word in words})
         for row, words in enumerate(split):
             if words:
-                summed = np.add.reduce([known[word] for word in words])
+                summed = np.add.reduce([known[word] for word in words], dtype=np.float64)
                 # `fsum` is exact whatever the order, unlike a dot product.
                 length = sqrt(fsum((summed * summed).tolist()))
                 out[row] = summed / length if length else 0.0
 
-    def _word_vectors(self, wanted: Set[str]) -> dict[str, NDArray[np.float64]]:
+    def _word_vectors(self, wanted: Set[str]) -> dict[str, Vectors]:
         # Threads share the cache without a lock: a vector lost or made twice in a race is the same vector.
         latest, earlier = self._latest, self._earlier
         known = {word: vector for word in wanted if (vector := latest.get(word, earlier.get(word))) is not None}
         missing = [word for word in wanted if word not in known]
         for start in range(0, len(missing), WORDS_AT_ONCE):
             chunk = missing[start : start + WORDS_AT_ONCE]
-            # Copies: a row that is kept would keep the block of all the others.
-            known.update((word, row.copy()) for word, row in zip(chunk, self._sum_features(chunk), strict=True))
+            known.update(
+                (word, row.astype(np.float32)) for word, row in zip(chunk, self._sum_features(chunk), strict=True)
+            )
         if len(latest) + len(known) > LATEST_WORDS:
             self._latest, self._earlier = {}, latest
         self._latest.update(islice(known.items(), LATEST_WORDS))

@@ -1,12 +1,12 @@
-"""The dense arm: which tools mean what the request means. Exact dot products; every tool has several vectors."""
+"""The dense arm: which tools mean what the request means. All are compared; every tool has several vectors."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from toolcrib.search.coarse_rows import Coarse, CoarseRows, coarse
 from toolcrib.search.embedder import Vectors
-from toolcrib.search.growing_rows import GrowingRows
 
 # A tool counts half as a whole and half by its nearest passage: the nearest alone favours tools with many passages.
 WHOLE = 0.5
@@ -15,7 +15,6 @@ WHOLE = 0.5
 EXACT_UP_TO = 300
 SHORTLIST, LONGEST_SHORTLIST = 100, 200  # a twentieth of the tools, within these
 MIN_WASTE = 256  # rows; less is not worth moving the others for
-ROWS_AT_ONCE = 1_024  # a megabyte: several queries read a block of rows while it is at hand
 GROUP = 8  # scores of which only the highest is looked at, to find the highest of all
 GONE = -2.0  # the score of a number without a tool: farther than any tool can be
 
@@ -30,8 +29,8 @@ class DenseIndex:
     def __init__(self, dimensions: int, *, exact_up_to: int = EXACT_UP_TO, shortlist: int = SHORTLIST) -> None:
         self._exact_up_to = max(exact_up_to, shortlist)
         self._shortlist = shortlist
-        self._wholes = GrowingRows(dimensions)
-        self._passages = GrowingRows(dimensions)
+        self._wholes = CoarseRows(dimensions)
+        self._passages = CoarseRows(dimensions)
         self._starts: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # where each number's passages begin
         self._ends: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._alive: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
@@ -57,7 +56,7 @@ class DenseIndex:
         """Know all numbers below `size`, also those that get their vectors later."""
         missing = size - len(self)
         if missing > 0:
-            self._wholes.extend(np.zeros((missing, self._wholes.view.shape[1]), dtype=np.float32))
+            self._wholes.make_room(size)
             self._starts = np.concatenate([self._starts, np.zeros(missing, dtype=np.int64)])
             self._ends = np.concatenate([self._ends, np.zeros(missing, dtype=np.int64)])
             self._alive = np.concatenate([self._alive, np.zeros(missing, dtype=np.bool_)])
@@ -65,13 +64,20 @@ class DenseIndex:
 
     def put(self, numbers: Sequence[int], blocks: Sequence[Vectors]) -> None:
         """Hold tools under these free numbers, a block of vectors each, the first row being the tool as a whole."""
-        self.make_room(max(numbers, default=-1) + 1)
-        for number, block in zip(numbers, blocks, strict=True):
-            self._wholes.view[number] = block[0]
-            self._starts[number] = len(self._passages)
-            self._passages.extend(block[1:])
-            self._ends[number] = len(self._passages)
-            self._alive[number] = True
+        if not len(numbers):
+            return
+        self.make_room(max(numbers) + 1)
+        places, lengths = np.array(numbers), np.array([len(block) for block in blocks])
+        rows = coarse(np.concatenate(blocks))
+        ends = lengths.cumsum()
+        firsts = ends - lengths
+        self._wholes.put(places, rows.at(firsts))
+        held = len(self._passages)
+        self._passages.extend(rows.at(np.delete(np.arange(int(ends[-1])), firsts)))
+        # Each block has left its first row behind, and so have those before it.
+        self._ends[places] = held + ends - np.arange(1, len(numbers) + 1)
+        self._starts[places] = self._ends[places] - (lengths - 1)
+        self._alive[places] = True
         self._readable = self._gone = None
 
     def remove(self, number: int) -> None:
@@ -85,39 +91,41 @@ class DenseIndex:
 
     def vector(self, number: int) -> Vectors:
         """A tool as a whole."""
-        return self._wholes.view[number].copy()
+        return self._wholes.view.at(np.array([number])).fine()[0]
 
     def move(self, number: int, vector: Vectors) -> None:
         """Give a tool as a whole another place."""
-        self._wholes.view[number] = vector
+        self._wholes.put(np.array([number]), coarse(vector[None]))
 
     def scores(self, queries: Vectors) -> NDArray[np.float32]:
         """How near each tool (column) is to each query (row)."""
         if self._gone is None:
             self._gone = np.flatnonzero(~self._alive)
             self._bare = bool(len(self._gone)) or not bool((self._starts < self._ends).all())
-        scores = _near(queries, self._wholes.view)
+        asked = coarse(queries)
+        scores = self._wholes.view.near(asked)
         if len(self._gone):
             scores[:, self._gone] = GONE  # before passages are read: tools that left take no place in the shortlist
         read = self._read_all if len(self) <= self._exact_up_to else self._read_some
-        for query, row in zip(queries, scores, strict=True):
-            read(query, row)
+        for place, row in enumerate(scores):
+            read(Coarse(asked.numbers[place : place + 1], asked.steps[place : place + 1]), row)
         return scores
 
     def nearest_passage(self, query: Vectors, number: int) -> int:
         """Which of a tool's texts is nearest: 0 for the whole, else the number of the passage."""
-        passages = self._passages.view[self._starts[number] : self._ends[number]]
-        block = np.concatenate([self._wholes.view[number : number + 1], passages])
-        return int(np.argmax(block @ query))
+        asked = coarse(query[None])
+        passages = self._passages.view.at(np.arange(int(self._starts[number]), int(self._ends[number])))
+        whole = self._wholes.view.at(np.array([number]))
+        return int(np.concatenate([whole.near(asked)[0], passages.near(asked)[0]]).argmax())
 
-    def _read_all(self, query: Vectors, scores: NDArray[np.float32]) -> None:
+    def _read_all(self, asked: Coarse, scores: NDArray[np.float32]) -> None:
         if self._readable is None:
             # Blocks without rows cannot be said to `reduceat`, and those of tools that left end the block before.
             with_rows = np.flatnonzero(self._alive & (self._ends > self._starts))
             self._readable = with_rows[np.argsort(self._starts[with_rows])]
         numbers = self._readable
         if len(numbers):
-            near = self._passages.view @ query
+            near = self._passages.view.near(asked)[0]
             if self._waste:
                 bounds = np.stack([self._starts[numbers], self._ends[numbers]], axis=1).ravel()
                 near = np.append(near, near[:1])  # an end may be the end of all rows
@@ -125,7 +133,7 @@ class DenseIndex:
             else:
                 _count_nearest(scores, numbers, np.maximum.reduceat(near, self._starts[numbers]))
 
-    def _read_some(self, query: Vectors, scores: NDArray[np.float32]) -> None:
+    def _read_some(self, asked: Coarse, scores: NDArray[np.float32]) -> None:
         count = shortlisted(len(self), self._shortlist)
         likely = highest(scores, count)
         starts = self._starts.take(likely)
@@ -137,17 +145,17 @@ class DenseIndex:
             ends = lengths.cumsum()
             offsets = ends - lengths
             rows: NDArray[np.int64] = (starts - offsets).repeat(lengths) + np.arange(int(ends[-1]))
-            near = self._passages.view.take(rows, axis=0) @ query
+            near = self._passages.view.at(rows).near(asked)[0]
             _count_nearest(scores, likely, np.maximum.reduceat(near, offsets))
 
     def _pack(self) -> None:
-        kept, self._passages = self._passages, GrowingRows(self._wholes.view.shape[1])
-        for number in range(len(self)):
-            block = kept.view[self._starts[number] : self._ends[number]] if self._alive[number] else kept.view[:0]
-            self._starts[number] = len(self._passages)
-            self._passages.extend(block)
-            self._ends[number] = len(self._passages)
-        self._waste = 0
+        lengths = np.where(self._alive, self._ends - self._starts, 0)
+        ends = lengths.cumsum()
+        starts = ends - lengths
+        kept = self._passages.view.at((self._starts - starts).repeat(lengths) + np.arange(int(ends[-1])))
+        self._passages = CoarseRows(kept.numbers.shape[1])
+        self._passages.extend(kept)
+        self._starts, self._ends, self._waste = starts, ends, 0
 
 
 def highest(scores: NDArray[np.float32], count: int) -> NDArray[np.int64]:
@@ -174,14 +182,3 @@ def _count_nearest(scores: NDArray[np.float32], numbers: NDArray[np.int64], near
     """Let the nearest passage count beside the whole, where it is nearer than that."""
     wholes = scores.take(numbers)
     scores[numbers] = WHOLE * wholes + (1 - WHOLE) * np.maximum(wholes, nearest)
-
-
-def _near(queries: Vectors, rows: Vectors) -> NDArray[np.float32]:
-    """The dot product of each query with each row. One product for all queries would copy the rows first."""
-    out = np.empty((len(queries), len(rows)), dtype=np.float32)
-    step = ROWS_AT_ONCE if len(queries) > 1 else max(1, len(rows))
-    for start in range(0, len(rows), step):
-        block = rows[start : start + step]
-        for query, near in zip(queries, out, strict=True):
-            np.dot(block, query, out=near[start : start + step])
-    return out

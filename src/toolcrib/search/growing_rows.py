@@ -1,22 +1,25 @@
 """A matrix that grows."""
 
+from typing import Generic, TypeVar
+
 import numpy as np
+from numpy.typing import NDArray
 
-from toolcrib.search.embedder import Vectors
+Number = TypeVar("Number", np.float32, np.int8)
 
 
-class GrowingRows:
+class GrowingRows(Generic[Number]):
     """A matrix that grows by rows without being copied at every step."""
 
-    def __init__(self, columns: int) -> None:
-        self._space: Vectors = np.zeros((16, columns), dtype=np.float32)
+    def __init__(self, columns: int, kind: type[Number]) -> None:
+        self._space: NDArray[Number] = np.zeros((16, columns), dtype=kind)
         self._used = 0
 
     def __len__(self) -> int:
         return self._used
 
     @property
-    def view(self) -> Vectors:
+    def view(self) -> NDArray[Number]:
         return self._space[: self._used]
 
     def reserve(self, more: int) -> None:
@@ -24,11 +27,12 @@ class GrowingRows:
         needed = self._used + more
         if needed > len(self._space):
             # An eighth more than before, not twice: the free part is memory too.
-            grown = np.zeros((max(needed, len(self._space) * 9 // 8), self._space.shape[1]), dtype=np.float32)
+            shape = max(needed, len(self._space) * 9 // 8), self._space.shape[1]
+            grown = np.zeros(shape, dtype=self._space.dtype)
             grown[: self._used] = self.view
             self._space = grown
 
-    def extend(self, rows: Vectors) -> None:
+    def extend(self, rows: NDArray[Number]) -> None:
         self.reserve(len(rows))
         self._space[self._used : self._used + len(rows)] = rows
         self._used += len(rows)

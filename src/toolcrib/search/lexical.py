@@ -81,7 +81,7 @@ class LexicalIndex:
         for number, tool in tools:
             parts = part_words(tool)
             # Interned: a catalogue says the same few thousand words over and over.
-            terms = {intern(word): word_terms(word) for part in parts for word in part}
+            terms = {intern(word): word_terms(word) for word in dict.fromkeys(chain.from_iterable(parts))}
             self._words[number] = tuple(terms)
             for term in set(chain.from_iterable(terms.values())):
                 self._frequency[term] = self._frequency.get(term, 0) + 1

@@ -100,7 +100,7 @@ class WordMeanings:
 
     def _forget(self) -> None:
         self._ids: dict[str, int] = {"": 0}  # what a tool without words has
-        self._rows, self._worth = GrowingRows(DIMENSIONS), GrowingRows(1)
+        self._rows, self._worth = GrowingRows(DIMENSIONS, np.float32), GrowingRows(1, np.float32)
         self._rows.extend(np.zeros((1, DIMENSIONS), dtype=np.float32))
         self._worth.extend(np.ones((1, 1), dtype=np.float32))
         self._held: dict[int, tuple[NDArray[np.int32], Vectors]] = {}  # words by number, and their shares of the tool
@@ -124,9 +124,7 @@ def _telling(said: Iterable[str]) -> Iterator[str]:
                 yield piece
 
 
-def _apart(vectors: NDArray[np.float64]) -> tuple[Vectors, Vectors]:
+def _apart(vectors: Vectors) -> tuple[Vectors, Vectors]:
     """Directions of length one, and what each word is worth: the longer a word's vector, the more it says."""
-    worth = np.sqrt(np.einsum("wd,wd->w", vectors, vectors)) + 1e-6
-    kept = vectors[:, :DIMENSIONS]
-    length = np.sqrt(np.einsum("wd,wd->w", kept, kept)) + 1e-6
-    return (kept / length[:, None]).astype(np.float32), worth.astype(np.float32)
+    worth, length = (np.sqrt(np.einsum("wd,wd->w", side, side)) + 1e-6 for side in (vectors, vectors[:, :DIMENSIONS]))
+    return vectors[:, :DIMENSIONS] / length[:, None], worth

@@ -25,9 +25,10 @@ from benchmarks.data import MULTILINGUAL, load
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.confidence import outlook
 from toolcrib.search.dense import DenseIndex
-from toolcrib.search.evidence import LEXICAL_FEATURES, Evidence, Nearness, gather, read_words, reading_depth
+from toolcrib.search.evidence import LEXICAL_FEATURES, Evidence, gather, read_words, reading_depth
 from toolcrib.search.fusion import WAYS, Fusion, basis
 from toolcrib.search.lexical import LexicalIndex
+from toolcrib.search.nearness import Nearness
 from toolcrib.search.network import WEIGHTS, Network, fitted
 from toolcrib.search.parts import parts
 from toolcrib.search.passages import passages

@@ -11,6 +11,7 @@ import toolcrib_cms
 from toolcrib.catalog import Catalog
 from toolcrib.errors import EmbedderError
 from toolcrib.search.embedder import Vectors
+from toolcrib.search.nearness import Nearness
 from toolcrib.search.strategy import Strategy
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
@@ -31,6 +32,12 @@ async def _call(arguments: Mapping[str, Any], context: object = None, /) -> Tool
 
 def make(name: str, description: str = "", *phrases: str, **more: Any) -> Tool:
     return Tool(name=name, description=description, phrases=phrases, call=_call, **more)
+
+
+def near(*scores: float, gone: tuple[int, ...] = ()) -> Nearness:
+    """How near tools are that have these scores; some of them are no more."""
+    alive = np.array([number not in gone for number in range(len(scores))], dtype=np.bool_)
+    return Nearness.of(np.array(scores, dtype=np.float32), alive)
 
 
 def office() -> Catalog:

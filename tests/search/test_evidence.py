@@ -5,19 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from shelf import make
+from shelf import make, near
 
-from toolcrib.search.dense import GONE
 from toolcrib.search.evidence import (
-    DEPTH,
     FEATURES,
     LEXICAL_FEATURES,
-    MIN_SPREAD,
-    USUAL_MEAN,
-    USUAL_SPREAD,
-    USUAL_TOOLS,
     Evidence,
-    Nearness,
     Reader,
     gather,
     read_words,
@@ -25,6 +18,7 @@ from toolcrib.search.evidence import (
 )
 from toolcrib.search.inquiry import SILENT
 from toolcrib.search.lexical import LexicalIndex
+from toolcrib.search.nearness import DEPTH, Nearness
 from toolcrib.search.word_meanings import Closeness
 
 
@@ -33,11 +27,6 @@ def lexical(*texts: str) -> LexicalIndex:
     index.add([(number, make(f"t{number}", text)) for number, text in enumerate(texts)])
     index.commit()
     return index
-
-
-def near(*scores: float, gone: tuple[int, ...] = ()) -> Nearness:
-    alive = np.array([number not in gone for number in range(len(scores))], dtype=np.bool_)
-    return Nearness.of(np.array(scores, dtype=np.float32), alive)
 
 
 def signs(evidence: Evidence) -> dict[str, float]:
@@ -57,58 +46,6 @@ def asked(
 
 
 PAGES = ("create page", "delete page", "create song", "list photos")
-
-
-def test_the_nearest_tools_come_best_first_and_equals_by_number() -> None:
-    seen = near(0.25, 0.75, 0.25, 1.0)
-    assert (seen.nearest, seen.top, seen.scores_of_nearest) == ((3, 1, 0, 2), 1.0, (1.0, 0.75, 0.25, 0.25))
-
-
-def test_tools_that_left_count_nowhere() -> None:
-    seen = near(0.5, 0.9, 0.1, gone=(1,))
-    assert seen.nearest == (0, 2)
-    assert (seen.mean, seen.spread) == (near(0.5, 0.1).mean, near(0.5, 0.1).spread)
-    assert seen.scores[1] == GONE
-
-
-def test_an_opposite_tool_is_nearer_than_one_that_left() -> None:
-    assert near(-1.0, -1.0, -1.0, gone=(0, 1)).nearest == (2,)
-
-
-def test_at_most_fifty_tools_are_named() -> None:
-    assert near(*(number / 200 for number in range(120))).nearest == tuple(range(119, 119 - DEPTH, -1))
-
-
-@pytest.mark.parametrize("seen", [near(), near(0.5, gone=(0,)), SILENT], ids=["empty", "all gone", "silent"])
-def test_without_tools_nothing_is_near(seen: Nearness) -> None:
-    assert (seen.nearest, seen.top, seen.scores_of_nearest) == ((), 0.0, ())
-    assert seen.heights(np.arange(1)).tolist() == [0.0]
-
-
-def test_a_few_tools_are_measured_by_what_is_usual() -> None:
-    assert near(0.7).mean == pytest.approx((0.7 + USUAL_TOOLS * USUAL_MEAN) / (1 + USUAL_TOOLS))
-    assert near(USUAL_MEAN).spread == pytest.approx(USUAL_SPREAD, rel=0.02)
-
-
-def test_many_tools_are_measured_by_themselves() -> None:
-    many = near(*[0.2, 0.4] * 5_000)
-    assert (many.mean, many.spread) == pytest.approx((0.3, 0.1), rel=0.01)
-
-
-def test_copies_of_one_tool_have_the_least_spread() -> None:
-    assert near(*[USUAL_MEAN] * 5_000).spread == MIN_SPREAD
-
-
-def test_heights_are_standard_deviations_above_the_mean() -> None:
-    seen = near(0.2, 0.4)
-    assert seen.heights(np.array([1, 0])) == pytest.approx(
-        [(0.4 - seen.mean) / seen.spread, (0.2 - seen.mean) / seen.spread], rel=1e-5
-    )
-
-
-def test_a_tool_whose_vectors_are_still_to_come_is_neither_near_nor_far() -> None:
-    seen = near(0.2, 0.4, 0.9, gone=(2,))
-    assert seen.heights(np.array([1, 2])).tolist() == [pytest.approx(near(0.2, 0.4).heights(np.array([1]))[0]), 0]
 
 
 def test_candidates_are_those_of_the_words_and_then_those_of_the_meaning() -> None:

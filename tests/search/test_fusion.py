@@ -10,9 +10,10 @@ from hypothesis import given, strategies as st
 from shelf import make
 
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
-from toolcrib.search.evidence import FEATURES, Evidence, Nearness, gather, read_words
+from toolcrib.search.evidence import FEATURES, Evidence, gather, read_words
 from toolcrib.search.fusion import WAYS, Fusion, basis
 from toolcrib.search.lexical import LexicalIndex
+from toolcrib.search.nearness import Nearness
 from toolcrib.search.word_meanings import Closeness, WordMeanings
 
 LEXICAL, DENSE, ASKED, TOLD = 0, 2, 6, 7  # rows of the basis

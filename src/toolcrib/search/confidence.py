@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from toolcrib.search.embedder import Vectors
-from toolcrib.search.evidence import Evidence, Floats, WordSigns
+from toolcrib.search.evidence import Evidence, WordSigns
+from toolcrib.search.nearness import Floats
 from toolcrib.search.network import WEIGHTS, Network, fitted
 
 Ranking = list[tuple[int, float]]

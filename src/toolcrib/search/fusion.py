@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from toolcrib.search.evidence import DEPTH, Evidence, Floats
+from toolcrib.search.evidence import Evidence
+from toolcrib.search.nearness import DEPTH, Floats
 from toolcrib.search.network import WEIGHTS, Network
 
 # What the request as a whole counts against its parts together. With less, single errands told in two sentences suffer.

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.dense import DenseIndex
 from toolcrib.search.embedder import Embedder, Vectors
-from toolcrib.search.evidence import Nearness
 from toolcrib.search.lexical import LexicalIndex
+from toolcrib.search.nearness import Nearness
 from toolcrib.search.passages import passages
 from toolcrib.search.text import words
 from toolcrib.search.usage import Usage, pulled

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.confidence import Judge, Ranking, outlook
 from toolcrib.search.embedder import Embedder, Vectors
-from toolcrib.search.evidence import DEPTH, Nearness, WordSigns, WordsOfTools, gather, read_words, reading_depth
+from toolcrib.search.evidence import WordSigns, WordsOfTools, gather, read_words, reading_depth
 from toolcrib.search.fusion import Fusion
 from toolcrib.search.lexical import LexicalMatch
+from toolcrib.search.nearness import DEPTH, Nearness
 from toolcrib.search.result import Path
 from toolcrib.search.strategy import Strategy
 from toolcrib.search.word_meanings import Closeness

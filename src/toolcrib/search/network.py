@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from toolcrib.search.evidence import Floats
+from toolcrib.search.nearness import Floats
 
 WEIGHTS = Path(__file__).with_name("model") / "fusion.json"
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from toolcrib.search.dense import EXACT_UP_TO, GONE, WHOLE, shortlisted
 from toolcrib.search.embedder import Vectors
-from toolcrib.search.evidence import DEPTH, Nearness, mean_and_spread
+from toolcrib.search.nearness import DEPTH, Nearness, mean_and_spread
 from toolcrib.search.postgres_request import Request
 from toolcrib.search.postgres_rows import read_half_vectors
 

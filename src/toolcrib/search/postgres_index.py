@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from toolcrib.errors import PolicyError
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.embedder import Embedder, Vectors
-from toolcrib.search.evidence import Nearness
 from toolcrib.search.fallible_embedder import FallibleEmbedder
 from toolcrib.search.following import Where
 from toolcrib.search.index import MAX_LIMIT
 from toolcrib.search.inquiry import Inquiry, Words
+from toolcrib.search.nearness import Nearness
 from toolcrib.search.parts import parts
 from toolcrib.search.postgres_answer import answer, named_in
 from toolcrib.search.postgres_dense import PostgresDense

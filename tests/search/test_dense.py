@@ -8,8 +8,9 @@ from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
 from toolcrib.search.coarse_rows import coarse
-from toolcrib.search.dense import EXACT_UP_TO, GONE, MIN_WASTE, WHOLE, DenseIndex, highest, shortlisted
+from toolcrib.search.dense import EXACT_UP_TO, GONE, MIN_WASTE, DenseIndex, highest, shortlisted
 from toolcrib.search.embedder import Vectors
+from toolcrib.search.passages import WHOLE
 
 DIMENSIONS = 6
 X = np.array([[1, 0]], dtype=np.float32)

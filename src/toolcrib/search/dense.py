@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 
 from toolcrib.search.coarse_rows import Coarse, CoarseRows, coarse
 from toolcrib.search.embedder import Vectors
+from toolcrib.search.passages import WHOLE
 
-# A tool counts half as a whole and half by its nearest passage: the nearest alone favours tools with many passages.
-WHOLE = 0.5
 # Above this, the whole texts choose whose passages are read: a search may not walk through all the memory there is.
 # The answer stays the same: of the best five, 998 in 1,000 (requests of the train splits and the MCP catalogue).
 EXACT_UP_TO = 300

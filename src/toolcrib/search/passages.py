@@ -9,6 +9,8 @@ from toolcrib.tools.tool import Tool
 MAX_PASSAGES = 8  # bounds the memory a chatty catalogue takes; what a tool does stands in its first sentences
 MIN_LETTERS = 8  # shorter pieces ("e.g.", "Yes") are near everything
 WHOLE_CHARACTERS = 600
+# A tool counts half as a whole and half by its nearest passage: the nearest alone favours tools with many passages.
+WHOLE = 0.5
 
 _BREAKS = re.compile(r"(?<=[.!?;:])\s+|\s*[;•\n\r。！？；]+\s*|\s+[-–—]\s+")
 

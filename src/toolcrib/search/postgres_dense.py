@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from toolcrib.search.dense import EXACT_UP_TO, GONE, WHOLE, shortlisted
+from toolcrib.search.dense import EXACT_UP_TO, GONE, shortlisted
 from toolcrib.search.embedder import Vectors
 from toolcrib.search.nearness import DEPTH, Nearness, mean_and_spread
+from toolcrib.search.passages import WHOLE
 from toolcrib.search.postgres_request import Request
 from toolcrib.search.postgres_rows import read_half_vectors
 

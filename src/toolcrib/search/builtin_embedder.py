@@ -1,8 +1,8 @@
 """The built-in embedder: one table of feature vectors for 80+ languages, made in `training/`, read with numpy alone.
 
 A word's vector is the sum of its features' rows, a text's vector the sum of its words', cut to length one. Sums are
-made in double precision, where those of a word are exact (a row's weights are small whole numbers times a half
-precision scale): a text has the same vector on every platform, in every batch and in every thread.
+made in double precision, where those of a word are exact (a row's weights are small whole numbers times a scale of half
+precision): a text has the same vector on every platform, in every batch and in every thread.
 """
 
 from collections.abc import Sequence, Set

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from toolcrib.errors import UnknownToolError
 from toolcrib.search.answer import answer, similar
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
+from toolcrib.search.checked_embedder import checked
 from toolcrib.search.embedder import Embedder, Vectors
 from toolcrib.search.explanation import Explanation, explanation
 from toolcrib.search.fallible_embedder import FallibleEmbedder
@@ -61,7 +62,7 @@ class ToolIndex:
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._catalog = catalog
-        self._embedder = None if arms == "lexical" else embedder or BuiltinEmbedder()
+        self._embedder = None if arms == "lexical" else checked(embedder or BuiltinEmbedder())
         self._usage = usage or Usage()
         self._strategies = strategies
         self._arms: Arms = arms

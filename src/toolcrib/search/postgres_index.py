@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from toolcrib.errors import PolicyError
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
+from toolcrib.search.checked_embedder import checked
 from toolcrib.search.embedder import Embedder, Vectors
 from toolcrib.search.fallible_embedder import FallibleEmbedder
 from toolcrib.search.following import Where
@@ -60,7 +61,7 @@ class PostgresIndex:
         connections: int = CONNECTIONS,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        self._embedder = embedder or BuiltinEmbedder()
+        self._embedder = checked(embedder or BuiltinEmbedder())
         self._reader = self._embedder if isinstance(self._embedder, BuiltinEmbedder) else BuiltinEmbedder()
         self._shelf = PostgresShelf(url, tenant, self._embedder, connections=connections)
         self._strategies = strategies

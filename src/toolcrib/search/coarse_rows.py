@@ -64,6 +64,12 @@ class CoarseRows:
         missing = max(0, size - len(self))
         self.extend(coarse(np.zeros((missing, self._numbers.view.shape[1]), dtype=np.float32)))
 
+    def only(self, places: NDArray[np.int64]) -> "CoarseRows":
+        """Some of the rows, in that order."""
+        kept = CoarseRows(self._numbers.view.shape[1])
+        kept.extend(self.view.at(places))
+        return kept
+
     def put(self, places: NDArray[np.int64], rows: Coarse) -> None:
         """Write over some rows."""
         self._numbers.view[places] = rows.numbers

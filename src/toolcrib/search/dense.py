@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from toolcrib.search.blocks import Blocks
 from toolcrib.search.coarse_rows import Coarse, CoarseRows, coarse
 from toolcrib.search.embedder import Vectors
 from toolcrib.search.passages import WHOLE
@@ -21,8 +22,8 @@ GONE = -2.0  # the score of a number without a tool: farther than any tool can b
 class DenseIndex:
     """Vectors of a changing set of tools. A tool has a number, given by the caller; numbers may be used again.
 
-    `_wholes` has one row a number. `_passages` has the other texts, one block a tool, in the order of coming. Blocks of
-    tools that left stay where they are, unread, until half of all rows is waste; then the rest moves together.
+    `_wholes` has one row a number. `_passages` has the other texts, one block a tool, in the order of coming; when half
+    of all its rows are of tools that left, the rest moves together.
     """
 
     def __init__(self, dimensions: int, *, exact_up_to: int = EXACT_UP_TO, shortlist: int = SHORTLIST) -> None:
@@ -30,13 +31,10 @@ class DenseIndex:
         self._shortlist = shortlist
         self._wholes = CoarseRows(dimensions)
         self._passages = CoarseRows(dimensions)
-        self._starts: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # where each number's passages begin
-        self._ends: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self._blocks = Blocks()  # of passages, a block a number
         self._alive: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
-        self._waste = 0
-        self._readable: NDArray[np.int64] | None = None  # numbers with passages, in the order of their blocks
-        self._gone: NDArray[np.int64] | None = None  # numbers without a tool
-        self._bare = False  # whether any number has no tool, or a tool without passages
+        self._readable: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # numbers with passages
+        self._gone: NDArray[np.int64] | None = None  # numbers without a tool; None until both are looked for
 
     def __len__(self) -> int:
         return len(self._alive)
@@ -56,8 +54,7 @@ class DenseIndex:
         missing = size - len(self)
         if missing > 0:
             self._wholes.make_room(size)
-            self._starts = np.concatenate([self._starts, np.zeros(missing, dtype=np.int64)])
-            self._ends = np.concatenate([self._ends, np.zeros(missing, dtype=np.int64)])
+            self._blocks.make_room(size)
             self._alive = np.concatenate([self._alive, np.zeros(missing, dtype=np.bool_)])
             self._gone = None
 
@@ -71,22 +68,19 @@ class DenseIndex:
         ends = lengths.cumsum()
         firsts = ends - lengths
         self._wholes.put(places, rows.at(firsts))
-        held = len(self._passages)
         self._passages.extend(rows.at(np.delete(np.arange(int(ends[-1])), firsts)))
-        # Each block has left its first row behind, and so have those before it.
-        self._ends[places] = held + ends - np.arange(1, len(numbers) + 1)
-        self._starts[places] = self._ends[places] - (lengths - 1)
+        self._blocks.put(places, lengths - 1)
         self._alive[places] = True
-        self._readable = self._gone = None
+        self._gone = None
 
     def remove(self, number: int) -> None:
         """Let a tool be found no more."""
         if number < len(self) and self._alive[number]:
             self._alive[number] = False
-            self._waste += int(self._ends[number] - self._starts[number])
-            self._readable = self._gone = None
-            if self._waste > MIN_WASTE and self._waste * 2 > len(self._passages):
-                self._pack()
+            self._blocks.remove(number)
+            self._gone = None
+            if self._blocks.waste > max(MIN_WASTE, len(self._passages) // 2):
+                self._passages = self._passages.only(self._blocks.pack())
 
     def vector(self, number: int) -> Vectors:
         """A tool as a whole."""
@@ -100,61 +94,37 @@ class DenseIndex:
         """How near each tool (column) is to each query (row)."""
         if self._gone is None:
             self._gone = np.flatnonzero(~self._alive)
-            self._bare = bool(len(self._gone)) or not bool((self._starts < self._ends).all())
+            self._readable = np.flatnonzero(self._blocks.lengths())
         asked = coarse(queries)
         scores = self._wholes.view.near(asked)
         if len(self._gone):
             scores[:, self._gone] = GONE  # before passages are read: tools that left take no place in the shortlist
-        read = self._read_all if len(self) <= self._exact_up_to else self._read_some
         for place, row in enumerate(scores):
-            read(Coarse(asked.numbers[place : place + 1], asked.steps[place : place + 1]), row)
+            self._read_passages(Coarse(asked.numbers[place : place + 1], asked.steps[place : place + 1]), row)
         return scores
 
     def nearest_passage(self, query: Vectors, number: int) -> int:
         """Which of a tool's texts is nearest: 0 for the whole, else the number of the passage."""
         asked = coarse(query[None])
-        passages = self._passages.view.at(np.arange(int(self._starts[number]), int(self._ends[number])))
+        passages = self._passages.view.at(self._blocks.of(number))
         whole = self._wholes.view.at(np.array([number]))
         return int(np.concatenate([whole.near(asked)[0], passages.near(asked)[0]]).argmax())
 
-    def _read_all(self, asked: Coarse, scores: NDArray[np.float32]) -> None:
-        if self._readable is None:
-            # Blocks without rows cannot be said to `reduceat`, and those of tools that left end the block before.
-            with_rows = np.flatnonzero(self._alive & (self._ends > self._starts))
-            self._readable = with_rows[np.argsort(self._starts[with_rows])]
-        numbers = self._readable
-        if len(numbers):
-            near = self._passages.view.near(asked)[0]
-            if self._waste:
-                bounds = np.stack([self._starts[numbers], self._ends[numbers]], axis=1).ravel()
-                near = np.append(near, near[:1])  # an end may be the end of all rows
-                _count_nearest(scores, numbers, np.maximum.reduceat(near, bounds)[::2])
-            else:
-                _count_nearest(scores, numbers, np.maximum.reduceat(near, self._starts[numbers]))
-
-    def _read_some(self, asked: Coarse, scores: NDArray[np.float32]) -> None:
-        count = shortlisted(len(self), self._shortlist)
-        likely = highest(scores, count)
-        starts = self._starts.take(likely)
-        lengths = self._ends.take(likely) - starts
-        if self._bare:
-            kept = self._alive.take(likely) & (lengths > 0)
-            likely, starts, lengths = likely[kept], starts[kept], lengths[kept]
+    def _read_passages(self, asked: Coarse, scores: NDArray[np.float32]) -> None:
+        """Let the passages of all tools count, or of those that are nearest as a whole."""
+        if len(self) <= self._exact_up_to:
+            likely = self._readable
+        else:
+            likely = highest(scores, shortlisted(len(self), self._shortlist))
+            if len(self._readable) < len(self):
+                likely = likely[self._blocks.lengths().take(likely) > 0]
         if len(likely):
-            ends = lengths.cumsum()
-            offsets = ends - lengths
-            rows: NDArray[np.int64] = (starts - offsets).repeat(lengths) + np.arange(int(ends[-1]))
+            rows, starts = self._blocks.at(likely)
             near = self._passages.view.at(rows).near(asked)[0]
-            _count_nearest(scores, likely, np.maximum.reduceat(near, offsets))
-
-    def _pack(self) -> None:
-        lengths = np.where(self._alive, self._ends - self._starts, 0)
-        ends = lengths.cumsum()
-        starts = ends - lengths
-        kept = self._passages.view.at((self._starts - starts).repeat(lengths) + np.arange(int(ends[-1])))
-        self._passages = CoarseRows(kept.numbers.shape[1])
-        self._passages.extend(kept)
-        self._starts, self._ends, self._waste = starts, ends, 0
+            # The nearest passage counts beside the whole, where it is nearer than that.
+            wholes = scores.take(likely)
+            nearest = np.maximum(wholes, np.maximum.reduceat(near, starts))
+            scores[likely] = WHOLE * wholes + (1 - WHOLE) * nearest
 
 
 def highest(scores: NDArray[np.float32], count: int) -> NDArray[np.int64]:
@@ -175,9 +145,3 @@ def highest(scores: NDArray[np.float32], count: int) -> NDArray[np.int64]:
 def shortlisted(tools: int, least: int = SHORTLIST) -> int:
     """Of how many tools the passages are read."""
     return max(least, min(tools // 20, LONGEST_SHORTLIST))
-
-
-def _count_nearest(scores: NDArray[np.float32], numbers: NDArray[np.int64], nearest: NDArray[np.float32]) -> None:
-    """Let the nearest passage count beside the whole, where it is nearer than that."""
-    wholes = scores.take(numbers)
-    scores[numbers] = WHOLE * wholes + (1 - WHOLE) * np.maximum(wholes, nearest)

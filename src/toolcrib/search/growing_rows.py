@@ -1,11 +1,11 @@
 """A matrix that grows."""
 
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-Number = TypeVar("Number", np.float32, np.int8)
+Number = TypeVar("Number", np.float32, np.int32, np.int8)
 
 
 class GrowingRows(Generic[Number]):
@@ -36,3 +36,9 @@ class GrowingRows(Generic[Number]):
         self.reserve(len(rows))
         self._space[self._used : self._used + len(rows)] = rows
         self._used += len(rows)
+
+    def only(self, places: NDArray[np.signedinteger[Any]]) -> "GrowingRows[Number]":
+        """Some of the rows, in that order."""
+        kept: GrowingRows[Number] = GrowingRows(self._space.shape[1], self._space.dtype.type)
+        kept.extend(self.view[places])
+        return kept

@@ -4,6 +4,8 @@ A part's weight is how often its words are counted, as in BM25F. Scoring each pa
 the scores was worse on every set: a word in two parts counted twice, and the shortest part decided.
 """
 
+from array import array
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -33,7 +35,6 @@ WEIGHTS = {"name": 2, "phrases": 1, "description": 1, "category": 1, "parameters
 HEAP_BYTES = 16_000_000
 TIDY_SECONDS = 0.002
 READ = 4_096  # words of requests that are kept at hand
-RECENT = 2_048  # tools whose terms are kept at hand
 
 _Read: TypeAlias = tuple[AskedWord, list[tuple[Occur, Query]]]  # a word, and what Tantivy is asked for it
 
@@ -69,8 +70,8 @@ class LexicalIndex:
         self._vocabulary = Vocabulary()
         self._read: dict[str, _Read] = {}  # words of requests, as read since the last change
         self._words: dict[int, tuple[str, ...]] = {}  # of each tool, each word once
-        self._recent: dict[int, frozenset[str]] = {}  # the terms of tools that were looked at lately
         self._frequency: dict[str, int] = {}  # in how many tools a term stands
+        self._holders: dict[str, array[int]] = {}  # and in which, in order: Tantivy does not tell that of one tool
 
     def __len__(self) -> int:
         return len(self._words)
@@ -85,6 +86,7 @@ class LexicalIndex:
             self._words[number] = tuple(terms)
             for term in set(chain.from_iterable(terms.values())):
                 self._frequency[term] = self._frequency.get(term, 0) + 1
+                self._hold(term, number)
             counted = (word for part, weight in zip(parts, WEIGHTS.values(), strict=True) for word in part * weight)
             document = Document()
             document.add_integer("number", number)
@@ -96,12 +98,14 @@ class LexicalIndex:
         """Forget a tool; searches stop seeing it after `commit`."""
         self._read.clear()
         self._writer.delete_documents_by_term("number", number)
-        for term in self._terms(number):
+        own = self._words.pop(number)
+        for term in set(chain.from_iterable(map(word_terms, own))):
             self._frequency[term] -= 1
-            if not self._frequency[term]:
-                del self._frequency[term]
-        self._vocabulary.remove(self._words.pop(number))
-        self._recent.pop(number, None)
+            holders = self._holders[term]
+            del holders[bisect_left(holders, number)]
+            if not holders:
+                del self._frequency[term], self._holders[term]
+        self._vocabulary.remove(own)
 
     def commit(self) -> None:
         """Show what was added and removed to the searches that follow."""
@@ -133,19 +137,28 @@ class LexicalIndex:
 
     def matched(self, number: int, asked: Iterable[AskedWord]) -> list[AskedWord]:
         """The words of a request that a tool's texts contain."""
-        held = self._recent.get(number)
-        if held is None:
-            if len(self._recent) >= RECENT:
-                self._recent.clear()
-            held = self._recent[number] = self._terms(number)
-        return [word for word in asked if word.known and not held.isdisjoint(word.terms)]
+        found: list[AskedWord] = []
+        for word in asked:
+            for term in word.terms:
+                holders = self._holders.get(term, ())  # nobody's, where tools have left since
+                place = bisect_left(holders, number)
+                if place < len(holders) and holders[place] == number:
+                    found.append(word)
+                    break
+        return found
 
     def words(self, number: int) -> tuple[str, ...]:
         """The words of a tool, each once."""
         return self._words[number]
 
-    def _terms(self, number: int) -> frozenset[str]:
-        return frozenset(chain.from_iterable(map(word_terms, self._words[number])))
+    def _hold(self, term: str, number: int) -> None:
+        holders = self._holders.get(term)
+        if holders is None:
+            self._holders[term] = array("I", (number,))
+        elif number > holders[-1]:
+            holders.append(number)
+        else:
+            insort(holders, number)  # the number of a tool that left, used again
 
     def _remembered(self, word: str) -> "_Read":
         """The parts of a request have the words of the whole, and people ask for the same things."""

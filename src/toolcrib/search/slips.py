@@ -50,8 +50,9 @@ class Slips:
             end = int(self._sums.searchsorted(self._sums[start], side="right"))
             owners: list[int] = self._owners[start:end].tolist()
             found.update(self._words[owner] for owner in owners)
-        for form in forms:
-            found.update(self._recent.get(form, ()))
+        if self._recent:
+            for form in forms:
+                found.update(self._recent.get(form, ()))
         return [known for known in sorted(found) if one_slip_apart(word, known)]
 
     def _sort(self) -> None:

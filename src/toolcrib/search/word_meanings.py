@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from toolcrib.search.blocks import Blocks
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.embedder import Vectors
 from toolcrib.search.fillers import FILLERS
@@ -24,7 +25,7 @@ TOOL_WORDS = 64
 REQUEST_WORDS = 32
 RECENT = 4_096  # words of requests that are kept at hand
 MIN_WASTE = 4_096  # words of tools that left; fewer are not worth tidying up
-_WORDLESS = np.zeros(1, dtype=np.int32), np.ones(1, dtype=np.float32)
+_NO_WORD = ""  # what a tool without words has
 
 
 class Closeness(NamedTuple):
@@ -40,25 +41,33 @@ class WordMeanings:
     def __init__(self, embedder: BuiltinEmbedder) -> None:
         self._embedder = embedder
         self._asked: dict[str, tuple[Vectors, np.float32]] = {}  # words of requests: direction and worth
-        self._forget()
+        self._ids: dict[str, int] = {_NO_WORD: 0}  # the words of all tools, with what they mean and what they are worth
+        self._directions, self._worth = GrowingRows(DIMENSIONS, np.float32), GrowingRows(1, np.float32)
+        self._directions.extend(np.zeros((1, DIMENSIONS), dtype=np.float32))
+        self._worth.extend(np.ones((1, 1), dtype=np.float32))
+        self._blocks = Blocks(shared=1)  # of words, a block a tool
+        self._words, self._shares = GrowingRows(1, np.int32), GrowingRows(1, np.float32)  # their ids and shares of it
+        self._words.extend(np.zeros((1, 1), dtype=np.int32))
+        self._shares.extend(np.ones((1, 1), dtype=np.float32))
 
     def put(self, tools: Iterable[tuple[int, Iterable[str]]]) -> None:
         """Hold the words of more tools."""
-        held = {number: list(islice(_telling(own), TOOL_WORDS)) for number, own in tools}
-        self._learn(dict.fromkeys(word for own in held.values() for word in own if word not in self._ids))
-        worth = self._worth.view.ravel()
-        for number, own in held.items():
-            ids = np.array([self._ids[word] for word in own] or [0], dtype=np.int32)
-            self._held[number] = ids, worth[ids] / worth[ids].sum()
-            self._used += len(ids)
+        held = {number: list(islice(_telling(own), TOOL_WORDS)) or [_NO_WORD] for number, own in tools}
+        if held:
+            self._learn(dict.fromkeys(word for own in held.values() for word in own if word not in self._ids))
+            ids = np.array([self._ids[word] for own in held.values() for word in own], dtype=np.int32)
+            lengths = np.array([len(own) for own in held.values()])
+            worth = self._worth.view.take(ids)
+            whole: Vectors = np.add.reduceat(worth, lengths.cumsum() - lengths)
+            self._blocks.put(np.array(list(held)), lengths)
+            self._words.extend(ids[:, None])
+            self._shares.extend((worth / whole.repeat(lengths))[:, None])
 
     def remove(self, number: int) -> None:
         """Forget the words of a tool."""
-        if number in self._held:
-            ids, _ = self._held.pop(number)
-            self._used -= len(ids)
-            self._waste += len(ids)
-            if self._waste > max(MIN_WASTE, self._used):
+        if number < len(self._blocks):
+            self._blocks.remove(number)
+            if self._blocks.waste > max(MIN_WASTE, len(self._words) // 2):
                 self._tidy()
 
     def read(self, text: str, numbers: Sequence[int]) -> Closeness:
@@ -66,15 +75,15 @@ class WordMeanings:
         if not len(numbers) or not words(text):
             return Closeness(np.zeros(len(numbers)), np.zeros(len(numbers)))
         asked, weights = self._request(text)
-        held = [self._held.get(number, _WORDLESS) for number in numbers]
-        starts = np.cumsum([0, *(len(ids) for ids, _ in held[:-1])])
-        ids, shares = (np.concatenate(side) for side in zip(*held, strict=True))
-        near = self._rows.view.take(ids, axis=0) @ asked.T  # tall by narrow: the other way takes twice as long
+        self._blocks.make_room(max(numbers) + 1)
+        rows, starts = self._blocks.at(np.array(numbers))
+        # Tall by narrow: the other way takes twice as long.
+        near = self._directions.view.take(self._words.view.take(rows), axis=0) @ asked.T
         found = np.maximum.reduceat(near, starts, axis=0) @ weights
         closest = near[:, 0].copy()
         for column in near.T[1:]:  # a dozen long steps instead of a thousand short ones
             np.maximum(closest, column, out=closest)
-        spoken = np.add.reduceat(closest * shares, starts)
+        spoken = np.add.reduceat(closest * self._shares.view.take(rows), starts)
         return Closeness(found.astype(np.float64), spoken.astype(np.float64))
 
     def _request(self, text: str) -> tuple[Vectors, Vectors]:
@@ -94,24 +103,20 @@ class WordMeanings:
         new = list(fresh)
         if new:
             directions, worth = _apart(self._embedder.embed_words(new))
-            self._ids.update((word, len(self._rows) + place) for place, word in enumerate(new))
-            self._rows.extend(directions)
+            self._ids.update((word, len(self._directions) + place) for place, word in enumerate(new))
+            self._directions.extend(directions)
             self._worth.extend(worth[:, None])
-
-    def _forget(self) -> None:
-        self._ids: dict[str, int] = {"": 0}  # what a tool without words has
-        self._rows, self._worth = GrowingRows(DIMENSIONS, np.float32), GrowingRows(1, np.float32)
-        self._rows.extend(np.zeros((1, DIMENSIONS), dtype=np.float32))
-        self._worth.extend(np.ones((1, 1), dtype=np.float32))
-        self._held: dict[int, tuple[NDArray[np.int32], Vectors]] = {}  # words by number, and their shares of the tool
-        self._used = self._waste = 0  # words of the tools that are here, and of those that left
 
     def _tidy(self) -> None:
         """Let go of words that no tool has any more."""
+        kept = self._blocks.pack()
+        used, ids = np.unique(self._words.view.take(kept), return_inverse=True)
         spelled = list(self._ids)
-        held = [(number, [spelled[int(word)] for word in ids if word]) for number, (ids, _) in self._held.items()]
-        self._forget()
-        self.put(held)
+        self._ids = {spelled[word]: place for place, word in enumerate(used.tolist())}
+        self._directions, self._worth = self._directions.only(used), self._worth.only(used)
+        self._shares = self._shares.only(kept)
+        self._words = GrowingRows(1, np.int32)
+        self._words.extend(ids.astype(np.int32)[:, None])
 
 
 def _telling(said: Iterable[str]) -> Iterator[str]:

@@ -22,6 +22,7 @@ import torch
 from torch.nn import functional as F
 
 from benchmarks.data import MULTILINGUAL, load
+from toolcrib.search.asked_words import as_meant
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.confidence import outlook
 from toolcrib.search.dense import DenseIndex
@@ -78,10 +79,11 @@ class Arms:
         return Case(group, whole, tuple(self._ask(part, whole=False)[0] for part in parts(text)), query, relevant)
 
     def _ask(self, text: str, *, whole: bool) -> tuple[Evidence, np.ndarray]:
-        query = self._embedder.embed_queries([text])
-        nearness = Nearness.of(self._dense.scores(query)[0], self._dense.alive)
         match = self._lexical.search(text, 50)
-        read = partial(self._meanings.read, text)
+        meant = as_meant(text, match.asked)
+        query = self._embedder.embed_queries([meant])
+        nearness = Nearness.of(self._dense.scores(query)[0], self._dense.alive)
+        read = partial(self._meanings.read, meant)
         depth = reading_depth(len(self.tools), whole=whole)
         return gather(match, read_words(match, self._lexical), nearness, read, depth), query[0]
 

@@ -5,7 +5,15 @@ from zlib import crc32
 import pytest
 from hypothesis import given, strategies as st
 
-from toolcrib.search.features import MAX_GRAMS_PER_SIZE, MAX_RUN, MAX_WORDS, text_words, word_features
+from toolcrib.search.features import (
+    MAX_GRAMS_PER_SIZE,
+    MAX_RUN,
+    MAX_WORDS,
+    text_words,
+    whole_word,
+    whole_words,
+    word_features,
+)
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=200)
 
@@ -27,14 +35,19 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=200)
     ],
 )
 def test_a_word_is_itself_and_its_grams(word: str, texts: list[str]) -> None:
-    assert word_features(word) == [crc32(text.encode()) for text in texts]
+    assert word_features(word) == tuple(crc32(text.encode()) for text in texts)
 
 
 def test_a_long_run_is_its_grams_alone() -> None:
     run = "一二三四五六七"
-    assert word_features(run) == [
+    assert word_features(run) == tuple(
         crc32(f"c{run[start : start + size]}".encode()) for size in (1, 2, 3) for start in range(len(run) - size + 1)
-    ]
+    )
+
+
+def test_words_that_begin_and_end_alike_have_the_features_they_have_alone() -> None:
+    assert whole_words("wea", ["t", "ż", "я"], "her") == [whole_word(f"wea{one}her") for one in ("t", "ż", "я")]
+    assert whole_word("weather") == word_features("weather")[0]
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,25 @@ def test_a_hit_says_why_it_was_found() -> None:
     assert why["play_music"] == "similar meaning"
 
 
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("trasnlate this letter", "translate_text"),
+        ("wie wird das Wettre morgen?", "get_weather"),
+        ("sedn a messge to Anna", "send_mail"),
+    ],
+)
+def test_slips_of_the_fingers_are_read_as_they_were_meant(query: str, name: str) -> None:
+    assert ToolIndex(office()).search(query).names[0] == name
+
+
+def test_a_misspelled_request_is_found_as_if_it_were_not(cms: ToolIndex) -> None:
+    typed, meant = cms.search("serach imges"), cms.search("search images")
+    assert typed.hits == meant.hits
+    assert typed.confidence == meant.confidence > 0.9
+    assert typed.hits[0].why == "words: search, images"
+
+
 # Exact names
 
 

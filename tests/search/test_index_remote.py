@@ -50,6 +50,13 @@ def test_meaning_comes_from_the_embedder() -> None:
         assert (found.names[0], found.path, found.warnings) == (name, "dense", ())
 
 
+def test_the_embedder_gets_the_request_as_it_was_meant() -> None:
+    embedder = model()
+    index, _ = indexed(animals(), embedder)
+    assert index.search("Fede my felnie, please!").names[0] == "alpha"
+    assert embedder.queries == ["Fede my feline, please!"]  # four letters may be any word
+
+
 def test_nothing_is_embedded_before_the_first_search() -> None:
     embedder = model()
     embedder.down = True

@@ -63,7 +63,7 @@ def said(result: SearchResult) -> tuple[object, ...]:
     return [(hit.name, hit.why) for hit in result.hits], result.path, result.reason, result.warnings
 
 
-@pytest.mark.parametrize("request_text", [*REQUESTS, "publishh the page"])  # no tool does that: several are near
+@pytest.mark.parametrize("request_text", [*REQUESTS, "publishh the page", "serach imges", "chnage the docuemnt"])
 def test_it_answers_as_the_index_in_memory(cms: tuple[PostgresIndex, ToolIndex], request_text: str) -> None:
     found, expected = (index.search(request_text) for index in cms)
     assert said(found) == said(expected)

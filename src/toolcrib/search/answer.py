@@ -60,7 +60,7 @@ def came_with(owner: str) -> str:
 
 
 def _said(holdings: Holdings, number: int, asked: Sequence[AskedWord]) -> list[str]:
-    return [word.word for word in holdings.lexical.matched(number, asked)]
+    return [word.meant or word.word for word in holdings.lexical.matched(number, asked)]
 
 
 def _similar_words(holdings: Holdings, number: int, limit: int) -> tuple[Hit, ...]:

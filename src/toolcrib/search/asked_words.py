@@ -1,9 +1,12 @@
 """How the words of a request are understood: what each stands for in this catalogue, and how telling it is."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from math import log
 from typing import NamedTuple
 
+from toolcrib.search.slips import one_slip_apart
+from toolcrib.search.spelling import mended
 from toolcrib.search.terms import content_words, word_terms
 from toolcrib.search.text import brands, is_run
 from toolcrib.search.vocabulary import Vocabulary
@@ -19,6 +22,7 @@ class AskedWord(NamedTuple):
     terms: tuple[str, ...]
     rarity: float  # inverse document frequency
     guessed: bool = False
+    meant: str = ""  # the word it was surely meant to be, where fingers slipped
 
     @property
     def weight(self) -> float:
@@ -45,10 +49,37 @@ def asked_word(word: str, frequency: Mapping[str, int], vocabulary: Vocabulary, 
     own = tuple([term for term in word_terms(word) if term in frequency])
     if own:
         return AskedWord(word, own, _rarity(own, frequency, tools))
-    # A run of which no single character is known resembles nothing.
-    guesses = [] if is_run(word) else vocabulary.guesses(word)
-    found = tuple(dict.fromkeys([term for guess in guesses for term in word_terms(guess)[:1] if term in frequency]))
-    return AskedWord(word, found, _rarity(found, frequency, tools), guessed=bool(found))
+    taken = taken_for(word, vocabulary)
+    terms = [term for guess in taken.words for term in word_terms(guess)[: None if taken.sure else 1]]
+    found = tuple(dict.fromkeys([term for term in terms if term in frequency]))
+    rarity = _rarity(found, frequency, tools)
+    return AskedWord(word, found, rarity, bool(found) and not taken.sure, taken.words[0] if taken.sure else "")
+
+
+class Taken(NamedTuple):
+    """What an unknown word was taken for: a few words that it may stand for, or the one that was surely meant."""
+
+    words: Sequence[str]
+    sure: bool = False
+
+
+def taken_for(word: str, vocabulary: Vocabulary) -> Taken:
+    """What a word that no tool has may stand for."""
+    if is_run(word):  # one of which no single character is known resembles nothing
+        return Taken(())
+    guesses = vocabulary.guesses(word)
+    near = [guess for guess in guesses if one_slip_apart(word, guess)]
+    if (near or not guesses) and (meant := mended(word, near)):
+        return Taken((meant,), sure=True)
+    return Taken(guesses)
+
+
+def as_meant(text: str, asked: Iterable[AskedWord]) -> str:
+    """The text with its slips of the fingers mended."""
+    for word in asked:
+        if word.meant:
+            text = re.sub(rf"(?<!\w){re.escape(word.word)}(?!\w)", word.meant, text, flags=re.IGNORECASE)
+    return text
 
 
 def guess_strength(asked: AskedWord) -> float:

@@ -6,7 +6,7 @@ precision): a text has the same vector on every platform, in every batch and in 
 """
 
 from collections.abc import Sequence, Set
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from math import fsum, sqrt
 from pathlib import Path
@@ -107,8 +107,7 @@ class BuiltinEmbedder:
 
     @cached_property
     def _features(self) -> NDArray[np.uint32]:
-        # Searched for every new word: half a megabyte is better held than mapped.
-        return np.load(self._folder / "features.npy")
+        return known_features(self._folder)
 
     @cached_property
     def _levels(self) -> NDArray[np.uint8]:
@@ -118,6 +117,13 @@ class BuiltinEmbedder:
     @cached_property
     def _scales(self) -> NDArray[np.float16]:
         return np.load(self._folder / "scales.npy", mmap_mode="r").view(np.ndarray)
+
+
+@lru_cache(maxsize=4)
+def known_features(folder: Path) -> NDArray[np.uint32]:
+    """The features that have a row, in order."""
+    # Searched for every new word: half a megabyte is better held than mapped.
+    return np.load(folder / "features.npy")
 
 
 def _codes(packed: NDArray[np.uint8]) -> NDArray[np.uint16]:

@@ -96,7 +96,7 @@ def explanation(
     near = findings.nearness.scores
     seen = number < len(near) and bool(near[number] > GONE)
     # Without a dense arm nothing was read, and the table is not loaded for it.
-    close = holdings.close(query, [number] if seen else [])
+    close = holdings.close(findings.words.meant[0], [number] if seen else [])
     nearest = ""
     if holdings.dense is not None and findings.vector is not None and seen:
         nearest = passages(tool)[holdings.dense.nearest_passage(findings.vector, number)]
@@ -112,7 +112,9 @@ def explanation(
         lexical_rank=every.numbers.index(number) + 1 if number in every.numbers else None,
         lexical_score=dict(zip(every.numbers, every.scores, strict=True)).get(number, 0.0),
         matched=tuple(word.word for word in matched),
-        guessed=tuple((word.word, word.terms) for word in asked if word.guessed),
+        guessed=tuple(
+            (word.word, (word.meant,) if word.meant else word.terms) for word in asked if word.guessed or word.meant
+        ),
         missing=tuple(word.word for word in asked if word not in matched),
         dense_rank=int((near > near[number]).sum()) + 1 if seen else None,
         cosine=float(near[number]) if seen else None,

@@ -7,7 +7,8 @@ CRC-32 of its text: the same on every platform, and no dictionary to ship.
 Training reads texts through this module too; a change here needs a new model.
 """
 
-from functools import cache
+from collections.abc import Iterable
+from functools import cache, lru_cache
 from zlib import crc32
 
 from toolcrib.search.text import is_run, plain, words
@@ -18,9 +19,10 @@ MAX_GRAMS_PER_SIZE = 20
 MAX_RUN = 60
 
 
-def word_features(word: str) -> list[int]:
-    """The features of one word, as 32-bit numbers."""
-    return _run_features(word) if is_run(word) else _spelled_features(word)
+@lru_cache(maxsize=512)  # an unknown word of a request is looked at by the speller, then by the embedder
+def word_features(word: str) -> tuple[int, ...]:
+    """The features of one word, as 32-bit numbers: the word for itself, then its pieces."""
+    return tuple(_run_features(word) if is_run(word) else _spelled_features(word))
 
 
 def text_words(text: str) -> list[str]:
@@ -28,19 +30,30 @@ def text_words(text: str) -> list[str]:
     return [word for word in words(text)[:MAX_WORDS] if len(word) <= MAX_LETTERS or is_run(word)]
 
 
+def whole_word(word: str) -> int:
+    """The feature that a word has for itself."""
+    return crc32(b"w" + word[:MAX_LETTERS].encode())
+
+
+def whole_words(head: str, middles: Iterable[str], tail: str) -> list[int]:
+    """The same for all words that begin and end alike, in a third of the time."""
+    begun, ended = crc32(b"w" + head.encode()), tail.encode()
+    return [crc32(middle.encode() + ended, begun) for middle in middles]
+
+
 def _spelled_features(word: str) -> list[int]:
-    features = [crc32(b"w" + word[:MAX_LETTERS].encode())]
+    features = [whole_word(word)]
     bare = f"<{plain(word)[:MAX_LETTERS]}>"
     if len(bare) <= 3:
         return features
     if bare.isascii():
         letters = bare.encode()
-        return features + [crc32(letters[start:end]) for start, end in _gram_bounds(len(bare))]
-    return features + [crc32(bare[start:end].encode()) for start, end in _gram_bounds(len(bare))]
+        return features + [crc32(letters[start:end]) for start, end in piece_bounds(len(bare))]
+    return features + [crc32(bare[start:end].encode()) for start, end in piece_bounds(len(bare))]
 
 
 @cache
-def _gram_bounds(length: int) -> tuple[tuple[int, int], ...]:
+def piece_bounds(length: int) -> tuple[tuple[int, int], ...]:
     """Where the 3- to 6-grams of a word begin and end; they depend on nothing but its length, at most 66."""
     return tuple(
         (start, start + size)
@@ -51,7 +64,7 @@ def _gram_bounds(length: int) -> tuple[tuple[int, int], ...]:
 
 def _run_features(run: str) -> list[int]:
     run = run[:MAX_RUN]
-    features = [crc32(b"w" + run.encode())] if len(run) <= 6 else []
+    features = [whole_word(run)] if len(run) <= 6 else []
     for size in (1, 2, 3):
         features.extend(crc32(b"c" + run[start : start + size].encode()) for start in range(len(run) - size + 1))
     return features

@@ -210,7 +210,7 @@ class ToolIndex:
         if self._arms == "lexical" or (said.enough and self._arms == "both" and not complete):
             return asked
         # Outside the lock: this may be a call over the network, and other searches need not wait for it.
-        vectors, failed = self._asking.embed_queries(texts)
+        vectors, failed = self._asking.embed_queries(said.meant)
         return replace(asked, vectors=vectors, warnings=warnings or failed)
 
     def _findings(self, asked: "_Asked") -> Findings:

@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from toolcrib.search.asked_words import as_meant
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.confidence import Judge, Ranking, outlook
 from toolcrib.search.embedder import Embedder, Vectors
@@ -34,6 +35,7 @@ class Words:
     """The first half: what the lexical arm found, for the request and for each of its parts."""
 
     texts: tuple[str, ...]  # the request, then its parts
+    meant: tuple[str, ...]  # the same, with slips of the fingers mended
     matches: tuple[LexicalMatch, ...]
     allowed: NDArray[np.bool_] | None  # by number; None when every tool may be found
     signs: WordSigns  # of the whole request
@@ -95,7 +97,15 @@ class Inquiry:
         # Several errands need both arms, and one rare word can make the lexical arm sure of the wrong tool.
         understood = len(texts) == 1 and signs.coverage > UNDERSTOOD
         enough = understood and sure > strategy.lexical_above and not _is_tied(whole)
-        return Words(texts=tuple(texts), matches=matches, allowed=allowed, signs=signs, sure=sure, enough=enough)
+        return Words(
+            texts=tuple(texts),
+            meant=tuple(as_meant(text, match.asked) for text, match in zip(texts, matches, strict=True)),
+            matches=matches,
+            allowed=allowed,
+            signs=signs,
+            sure=sure,
+            enough=enough,
+        )
 
     def by_words(self, words: Words) -> Findings:
         """What the lexical arm says alone."""
@@ -129,7 +139,7 @@ class Inquiry:
         tools = len(self._holdings.lexical)
         evidence = [
             gather(match, said, near, partial(self._holdings.close, text), reading_depth(tools, whole=not place))
-            for place, (match, said, near, text) in enumerate(zip(words.matches, signs, seen, words.texts, strict=True))
+            for place, (match, said, near, text) in enumerate(zip(words.matches, signs, seen, words.meant, strict=True))
         ]
         ranking = self._fusion.ranking(evidence[0], evidence[1:])
         small_talk = self._judge.small_talk(vectors[0]) if self._hears_small_talk else 0.0

@@ -85,4 +85,5 @@ def _visible(connection: "Connection[Any]", request: Request, names: Collection[
 
 
 def _said(tool: _Found, asked: Sequence[AskedWord]) -> list[str]:
-    return [word.word for word in asked if word.known and not tool.terms.isdisjoint(map(term_hash, word.terms))]
+    matched = [word for word in asked if word.known and not tool.terms.isdisjoint(map(term_hash, word.terms))]
+    return [word.meant or word.word for word in matched]

@@ -111,7 +111,7 @@ class PostgresIndex:
         request = Request(self._shelf.table, self._shelf.tenant, (*self._filters, *_filters(where)))
         asked = self._shelf.read(lambda connection: self._ask(connection, request, query))
         # No connection is held meanwhile: this may be a call over the network.
-        vectors, warnings = (None, ()) if asked.said.enough else self._asking.embed_queries(asked.said.texts)
+        vectors, warnings = (None, ()) if asked.said.enough else self._asking.embed_queries(asked.said.meant)
         found = self._shelf.read(lambda connection: self._found(connection, request, asked, vectors, limit))
         took_ms = (perf_counter() - began) * 1000
         return SearchResult(**found, took_ms=took_ms, warnings=warnings)

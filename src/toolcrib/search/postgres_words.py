@@ -6,7 +6,7 @@ from math import ceil
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from toolcrib.search.asked_words import MAX_WORDS, AskedWord, asked_word, spoken_words
+from toolcrib.search.asked_words import MAX_WORDS, AskedWord, asked_word, spoken_words, taken_for
 from toolcrib.search.lexical import READ
 from toolcrib.search.postgres_rows import forms_of, is_kept
 from toolcrib.search.terms import content_words, word_terms
@@ -54,7 +54,8 @@ class PostgresWords:
         if unknown := [word for word in fresh if _may_be_guessed(word, known)]:
             for like, tools in _alike(connection, self.tenant, unknown):
                 vocabulary.count(like, tools)
-            terms = {word_terms(guess)[0] for word in unknown for guess in vocabulary.guesses(word)}
+            taken = [guess for word in unknown for guess in taken_for(word, vocabulary).words]
+            terms = {term for guess in taken for term in word_terms(guess)}
             _look_up(connection, self.tenant, terms, frequency)
             known |= {term: count for term in terms if (count := frequency[term])}
         for word in fresh:

@@ -116,7 +116,8 @@ def gather(match: LexicalMatch, said: WordSigns, nearness: Nearness, read: Reade
     named, nearest = match.numbers, nearness.nearest
     found = set(named)
     candidates = [*named, *[number for number in nearest if number not in found]]
-    close = _read_best(candidates, named, nearest, read, depth)
+    best = {*named[:depth], *nearest[:depth]}
+    close = read(candidates) if depth * 2 >= len(candidates) else _read_some(candidates, best, read)
     numbers = np.array(candidates, dtype=np.int64)
     lexical = np.zeros(len(numbers))
     if named:
@@ -157,17 +158,11 @@ def reading_depth(tools: int, *, whole: bool) -> int:
     return min(DEPTH, READ_AT_LEAST + tools // READ_ONE_MORE_PER) if whole else READ_AT_LEAST
 
 
-def _read_best(
-    candidates: Sequence[int], named: Sequence[int], nearest: Sequence[int], read: Reader, depth: int
-) -> Closeness:
-    """Read the first candidates of each arm; the others, which hardly win, count as having no word of the request."""
-    if depth * 2 >= len(candidates):
-        return read(candidates)
-    place = {number: at for at, number in enumerate(candidates)}
-    chosen = list(dict.fromkeys([*named[:depth], *nearest[:depth]]))
-    at = [place[number] for number in chosen]
+def _read_some(candidates: Sequence[int], chosen: set[int], read: Reader) -> Closeness:
+    """Read the chosen candidates; the others, which hardly win, count as having no word of the request."""
+    at = [place for place, number in enumerate(candidates) if number in chosen]
     asked, told = np.zeros(len(candidates)), np.zeros(len(candidates))
-    asked[at], told[at] = read(chosen)
+    asked[at], told[at] = read([candidates[place] for place in at])
     return Closeness(asked, told)
 
 

@@ -127,9 +127,8 @@ class LexicalIndex:
         found = self._searcher.search(Query.boolean_query(parts), limit, count=False).hits
         # The field holds whole numbers; its reader is typed for every kind of field.
         numbers = self._searcher.fast_field_values("number", [address for _, address in found])
-        return LexicalMatch(
-            numbers=tuple(cast("list[int]", numbers)), scores=tuple(score for score, _ in found), asked=asked
-        )
+        scores = tuple([score for score, _ in found])
+        return LexicalMatch(numbers=tuple(cast("list[int]", numbers)), scores=scores, asked=asked)
 
     def read(self, text: str) -> tuple[AskedWord, ...]:
         """How the request is understood: its telling words, unknown ones replaced by what they may stand for."""

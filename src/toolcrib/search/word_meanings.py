@@ -121,10 +121,11 @@ class WordMeanings:
 
 def _telling(said: Iterable[str]) -> Iterator[str]:
     """The words that can point at a tool, each once; a run of an unspaced script in pieces of two characters."""
-    seen: set[str] = set(FILLERS)
+    seen: set[str] = set()
     for word in said:
-        for piece in [word[at : at + 2] for at in range(len(word) - 1)] if len(word) > 2 and is_run(word) else [word]:
-            if piece not in seen:
+        pieces = [word[at : at + 2] for at in range(len(word) - 1)] if len(word) > 2 and is_run(word) else (word,)
+        for piece in pieces:
+            if piece not in FILLERS and piece not in seen:
                 seen.add(piece)
                 yield piece
 

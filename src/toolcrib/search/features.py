@@ -41,6 +41,11 @@ def whole_words(head: str, middles: Iterable[str], tail: str) -> list[int]:
     return [crc32(middle.encode() + ended, begun) for middle in middles]
 
 
+def piece(text: str) -> int:
+    """The feature of a piece of a word."""
+    return crc32(text.encode())
+
+
 def _spelled_features(word: str) -> list[int]:
     features = [whole_word(word)]
     bare = f"<{plain(word)[:MAX_LETTERS]}>"
@@ -49,7 +54,7 @@ def _spelled_features(word: str) -> list[int]:
     if bare.isascii():
         letters = bare.encode()
         return features + [crc32(letters[start:end]) for start, end in piece_bounds(len(bare))]
-    return features + [crc32(bare[start:end].encode()) for start, end in piece_bounds(len(bare))]
+    return features + [piece(bare[start:end]) for start, end in piece_bounds(len(bare))]
 
 
 @cache

@@ -2,26 +2,30 @@
 
 It has a row for most pieces of the words of eighty languages, and for few pieces of what nobody writes: of a word, nine
 pieces in ten are there, of a misspelled one six. So a word of which much is strange, one slip away from a word of the
-catalogue or from a single frequent word of any language, was meant to be that word.
+catalogue or from a single familiar word of any language, was meant to be that word.
 """
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import takewhile
+from heapq import nlargest
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.search.builtin_embedder import MODEL, known_features
-from toolcrib.search.features import whole_word, whole_words, word_features
+from toolcrib.search.features import piece, whole_words, word_features
 from toolcrib.search.slips import MAX_LETTERS, MIN_LETTERS
+from toolcrib.search.text import plain
 
 # How much of a misspelled word may be familiar, by what the fingers did. Swapped letters seldom make another word, one
 # letter for another often does (`films` and `files`). Of the words of the train splits that stand one slip from a word
 # of their catalogue, 3 in 100 are misread with these, and three quarters of misspelled ones are mended.
 SWAPPED, DOUBLED, LOST, FOREIGN = 0.85, 0.8, 0.75, 0.6
 LOST_ANYWHERE = 0.65  # of a word that the catalogue does not have: two hundred words are looked for then
-A_WORD = 0.85  # what is meant is familiar; a row may be another feature's by chance
+STRANGE = 0.75  # less of it was met: a word that no tool has is mended, too
+A_WORD, FAR, APART = 0.85, 0.25, 0.1  # what is meant is familiar, far more than what was typed and than any other form
+SEAM = 4  # letters around the place of a slip
 _ALPHABETS = ("abcdefghijklmnopqrstuvwxyz", "абвгдежзийклмнопрстуфхцчшщъыьэюяіїєґ", "αβγδεζηθικλμνξοπρστυφχψω")
 _LETTERS = {letter: letters for letters in _ALPHABETS for letter in letters}
 
@@ -34,10 +38,8 @@ def mended(word: str, near: Sequence[str]) -> str:
     if met >= SWAPPED:
         return ""
     if near:
-        # Fingers seldom slip on the first letter: `heather` is not `weather`.
-        likely = (known for known in near if known[0] == word[0] and met < _limit(word, known))
-        return next(likely, "")
-    return _frequent_word(word, met)
+        return next((known for known in near if met < _limit(word, known)), "")
+    return _plain_word(word, met) if met < STRANGE else ""
 
 
 @lru_cache(maxsize=4_096)
@@ -49,25 +51,35 @@ def familiarity(word: str) -> float:
 
 def _limit(word: str, meant: str) -> float:
     """How familiar a word may be that was typed for another, one slip away."""
+    if sorted(word) == sorted(meant):
+        return SWAPPED
+    if word[0] != meant[0]:  # fingers seldom slip there: `heather` is not `weather`
+        return 0.0
     if len(word) < len(meant):
         return LOST
-    if len(word) == len(meant):
-        return SWAPPED if sorted(word) == sorted(meant) else FOREIGN
-    at = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(word, meant, strict=False))))
-    return DOUBLED if word[at] == word[at - 1] else FOREIGN
+    at = next(at for at, letter in enumerate(word) if letter != meant[at : at + 1])
+    return DOUBLED if len(word) > len(meant) and word[at] == word[at - 1] else FOREIGN
 
 
 @lru_cache(maxsize=4_096)
-def _frequent_word(word: str, met: float) -> str:
-    """The one frequent word of any language that is a slip away; empty where there are several."""
-    forms = [word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in range(1, len(word) - 1)]
-    if met < DOUBLED:
-        forms += [word[:at] + word[at + 1 :] for at in range(1, len(word)) if word[at] == word[at - 1]]
-    found = [forms[at] for at in np.flatnonzero(_met([whole_word(form) for form in forms]))]
-    if met < LOST_ANYWHERE:
-        found += _with_one_letter_more(word, _LETTERS.get(word[0], ()))
-    there = {form for form in found if form != word and familiarity(form) >= A_WORD}
-    return there.pop() if len(there) == 1 else ""
+def _plain_word(word: str, met: float) -> str:
+    """The word of any language that is a slip away, where there is just one."""
+    # A lost letter may be any, anywhere: only words with a row of their own are looked for.
+    more = _with_one_letter_more(word, _LETTERS.get(word[0], ())) if met < LOST_ANYWHERE else []
+    if there := [form for form in more if familiarity(form) > A_WORD]:
+        return there[0] if len(there) == 1 else ""
+    forms = [(familiarity(form), form) for form in _swapped_or_doubled(word)]
+    first, second = nlargest(2, [*forms, (0.0, ""), (0.0, "")])
+    return first[1] if first[0] > max(A_WORD, met + FAR, second[0] + APART) else ""
+
+
+def _swapped_or_doubled(word: str) -> list[str]:
+    """What may have been meant, if letters were swapped or doubled; only what is no stranger where it was mended."""
+    pairs = list(enumerate(pairwise(word)))
+    forms = {word[:at] + second + first + word[at + 2 :]: at for at, (first, second) in pairs[1:] if first != second}
+    forms |= {word[:at] + word[at + 1 :]: at for at, (first, second) in pairs if first == second}
+    seams = [piece(f"<{plain(form)}>"[at : at + SEAM]) for form, at in forms.items()]
+    return [form for form, known in zip(forms, _met(seams), strict=True) if known]
 
 
 def _with_one_letter_more(word: str, letters: Sequence[str]) -> list[str]:

@@ -5,7 +5,8 @@ the scores was worse on every set: a word in two parts counted twice, and the sh
 """
 
 from array import array
-from bisect import bisect_left, insort
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -79,20 +80,22 @@ class LexicalIndex:
     def add(self, tools: Sequence[tuple[int, Tool]]) -> None:
         """Hold more tools; seen by searches after `commit`."""
         self._read.clear()
+        fresh: defaultdict[str, list[int]] = defaultdict(list)  # the tools in which a term stands
         for number, tool in tools:
             parts = part_words(tool)
             # Interned: a catalogue says the same few thousand words over and over.
             terms = {intern(word): word_terms(word) for word in dict.fromkeys(chain.from_iterable(parts))}
             self._words[number] = tuple(terms)
             for term in set(chain.from_iterable(terms.values())):
-                self._frequency[term] = self._frequency.get(term, 0) + 1
-                self._hold(term, number)
+                fresh[term].append(number)
             counted = (word for part, weight in zip(parts, WEIGHTS.values(), strict=True) for word in part * weight)
             document = Document()
             document.add_integer("number", number)
             document.add_text("text", " ".join(chain.from_iterable(terms[word] for word in counted)))
             self._writer.add_document(document)
         self._vocabulary.add_all(self._words[number] for number, _ in tools)
+        for term, numbers in fresh.items():
+            self._hold(term, sorted(numbers))
 
     def remove(self, number: int) -> None:
         """Forget a tool; searches stop seeing it after `commit`."""
@@ -150,14 +153,13 @@ class LexicalIndex:
         """The words of a tool, each once."""
         return self._words[number]
 
-    def _hold(self, term: str, number: int) -> None:
-        holders = self._holders.get(term)
-        if holders is None:
-            self._holders[term] = array("I", (number,))
-        elif number > holders[-1]:
-            holders.append(number)
-        else:
-            insort(holders, number)  # the number of a tool that left, used again
+    def _hold(self, term: str, numbers: Sequence[int]) -> None:
+        holders = self._holders.setdefault(term, array("I"))
+        in_order = not holders or holders[-1] < numbers[0]
+        holders.extend(numbers)
+        if not in_order:  # numbers of tools that left, used again
+            self._holders[term] = array("I", sorted(holders))
+        self._frequency[term] = len(holders)
 
     def _remembered(self, word: str) -> "_Read":
         """The parts of a request have the words of the whole, and people ask for the same things."""

@@ -169,3 +169,12 @@ def test_an_index_of_words_alone_reads_nothing_by_meaning() -> None:
     seen = ToolIndex(catalog, arms="lexical").explain("remove a page", "delete_page")
     assert (seen.cosine, seen.asked, seen.told) == (None, 0.0, 0.0)
     assert ToolIndex(catalog).explain("remove a page", "delete_page").asked > 0.5
+
+
+def test_a_word_that_was_misspelled_is_shown_with_the_one_that_was_meant() -> None:
+    found = ToolIndex(office()).explain("trasnlate this docuemnt", "translate_text")
+    assert found.guessed == (("trasnlate", ("translate",)), ("docuemnt", ("document",)))
+    assert (found.matched, found.missing) == (("trasnlate",), ("docuemnt",))
+    assert "'trasnlate' was read as: translate" in found.render()
+    right = ToolIndex(office()).explain("translate this document", "translate_text")
+    assert (found.share, found.cosine, found.asked) == (right.share, right.cosine, right.asked)

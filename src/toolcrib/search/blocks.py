@@ -22,11 +22,6 @@ class Blocks:
     def __len__(self) -> int:
         return len(self._starts)
 
-    @property
-    def rows(self) -> int:
-        """How many rows there are, those of numbers that left among them."""
-        return self._end
-
     def make_room(self, size: int) -> None:
         """Know all numbers below `size`."""
         missing = size - len(self)

@@ -38,6 +38,12 @@ from toolcrib.search.parts import MAX_PARTS, parts
         ("створи нову сторінку та додай фото", ["створи нову сторінку", "додай фото"]),
         ("创建一个新页面，然后添加一张山的照片", ["创建一个新页面", "添加一张山的照片"]),
         ("新建页面并发布文章", ["新建页面", "发布文章"]),
+        ("帮我翻译这份合同。另外，预订明天的会议室", ["帮我翻译这份合同", "预订明天的会议室"]),
+        (
+            "change the check-in date to May 3 and the check-out date to May 5 and send me a confirmation",
+            ["change the check-in date to May 3 the check-out date to May 5", "send me a confirmation"],
+        ),
+        ("buche ein Hotelzimmer und die Bilder hochladen", ["buche ein Hotelzimmer", "die Bilder hochladen"]),
         ("新しいページを作成して、そして写真を追加して", ["新しいページを作成して", "写真を追加して"]),
         ("ページを作成する。写真を追加する。", ["ページを作成する", "写真を追加する"]),
         (
@@ -84,6 +90,10 @@ def test_a_request_for_several_things_is_taken_apart(request_text: str, expected
         "cerca e sostituisci testo nei file",
         "найти и заменить текст в файлах",
         "查找并替换文本",
+        "把这两个视频文件合并成一个文件",
+        "给我看另外一个会议室的照片",
+        "record a run of 30 minutes and 5 kilometers of distance",
+        "book the blue room for my client and my two colleagues",
         "删除博客文章",
         "画像を検索する",
     ],

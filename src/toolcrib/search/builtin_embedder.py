@@ -8,7 +8,7 @@ precision): a text has the same vector on every platform, in every batch and in 
 from collections.abc import Sequence, Set
 from functools import cached_property, lru_cache
 from itertools import islice
-from math import fsum, sqrt
+from math import sqrt
 from pathlib import Path
 
 import numpy as np
@@ -68,8 +68,8 @@ class BuiltinEmbedder:
         for row, words in enumerate(split):
             if words:
                 summed = np.add.reduce([known[word] for word in words], dtype=np.float64)
-                # `fsum` is exact whatever the order, unlike a dot product.
-                length = sqrt(fsum((summed * summed).tolist()))
+                # Not a dot product: each platform adds up that in an order of its own.
+                length = sqrt(np.add.reduce(summed * summed))
                 out[row] = summed / length if length else 0.0
 
     def _word_vectors(self, wanted: Set[str]) -> dict[str, Vectors]:

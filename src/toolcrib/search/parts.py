@@ -25,10 +25,15 @@ _JOINTS = re.compile(
         | (?:a\s+potom|pak|și|apoi|και|μετά|dan|lalu|và|sau\s+đó)\s+ | (?:ثم|و)\s+ | (?:और|फिर)\s+
       )
     | ,\s+as\s+well\s+as\s+
-    | [，、]?(?:然后|并且|并|以及|接着|另外|そして|それから|および|그리고|그런\ 다음|แล้ว|และ)\s*
+    | [，、]?(?:然后|并且|(?<![合一兼])并(?![不非没无行])|以及|接着|另外(?![一两几])|そして|それから|および
+        |그리고|그런\ 다음|แล้ว|และ)[，、]?\s*
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+
+# What goes on with the errand before the joint: "and the check-out date to March 25", "and 2 rooms"; "a" and "an" bring
+# up something new. In English alone: where the verb may stand last, "und die Bilder hochladen" is an errand.
+_GOES_ON = re.compile(r"(?:\d|(?:the|my|your|his|its|our|their|this|that|these|those|it|which|who|whose)\b)", re.IGNORECASE)
 
 
 def parts(text: str) -> list[str]:
@@ -47,7 +52,7 @@ def _split(sentence: str) -> list[str]:
     """Cut at joining words, but only where both sides can stand alone: "search and replace" stays one."""
     kept: list[str] = []
     for piece in (piece.strip() for piece in _JOINTS.split(sentence)):
-        if kept and (_is_short(piece) or _is_short(kept[-1])):
+        if kept and (_is_short(piece) or _is_short(kept[-1]) or _GOES_ON.match(piece)):
             kept[-1] = f"{kept[-1]} {piece}"
         elif piece:
             kept.append(piece)

@@ -33,8 +33,11 @@ $(VENV)/.bench-ready: benchmarks/requirements.lock $(VENV)/.ready
 demo: $(VENV)/.ready ## the reference CMS and its agent, here and in the browser; no key needed
 	@TOOLCRIB=$(BIN)/toolcrib sh examples/demo.sh
 
+# Three workers for two processors: tests wait for servers, databases and browsers a third of the time.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(((os.cpu_count() or 1) * 3 + 1) // 2)')
+
 test: $(VENV)/.ready browser ## every test, with coverage
-	$(BIN)/pytest --cov --cov-report=term --numprocesses auto --dist loadfile
+	$(BIN)/pytest --cov --cov-report=term --numprocesses $(WORKERS) --dist loadfile
 
 # The browser tests need Debian's chromium; where it cannot be installed, they are skipped and say so.
 browser:

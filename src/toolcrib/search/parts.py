@@ -33,7 +33,7 @@ _JOINTS = re.compile(
 
 # What goes on with the errand before the joint: "and the check-out date to March 25", "and 2 rooms"; "a" and "an" bring
 # up something new. In English alone: where the verb may stand last, "und die Bilder hochladen" is an errand.
-_GOES_ON = re.compile(r"(?:\d|(?:the|my|your|his|its|our|their|this|that|these|those|it|which|who|whose)\b)", re.IGNORECASE)
+_GOES_ON = re.compile(r"(?i)(?:\d|(?:the|my|your|his|its|our|their|this|that|these|those|it|which|who|whose)\b)")
 
 
 def parts(text: str) -> list[str]:

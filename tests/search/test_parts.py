@@ -41,9 +41,10 @@ from toolcrib.search.parts import MAX_PARTS, parts
         ("帮我翻译这份合同。另外，预订明天的会议室", ["帮我翻译这份合同", "预订明天的会议室"]),
         (
             "change the check-in date to May 3 and the check-out date to May 5 and send me a confirmation",
-            ["change the check-in date to May 3 the check-out date to May 5", "send me a confirmation"],
+            ["change the check-in date to May 3 and the check-out date to May 5", "send me a confirmation"],
         ),
         ("buche ein Hotelzimmer und die Bilder hochladen", ["buche ein Hotelzimmer", "die Bilder hochladen"]),
+        ("회의실을 예약해 줘 그리고 3시에 알림을 보내 줘", ["회의실을 예약해 줘", "3시에 알림을 보내 줘"]),
         ("新しいページを作成して、そして写真を追加して", ["新しいページを作成して", "写真を追加して"]),
         ("ページを作成する。写真を追加する。", ["ページを作成する", "写真を追加する"]),
         (

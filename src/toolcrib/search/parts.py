@@ -14,10 +14,13 @@ _SENTENCES = re.compile(
 )
 # Words that join one errand to the next, in the languages that have a short unmistakable one. What nearly all of them
 # begin with stands once, in front: four times as fast as trying every joint behind every space.
+# "And the check-out date to May 5", "and 2 rooms" go on with an errand; "and a photo" brings up something new.
 _JOINTS = re.compile(
     r"""
       ,?\s+(?:
-          (?:and|then|also|plus|afterwards|finally|additionally)\s+(?:then\s+|also\s+)?
+          (?: and\s++(?!\d|(?:the|my|your|his|its|our|their|this|that|these|those|it|which|who|whose)\b)
+            | (?:then|also|plus|afterwards|finally|additionally)\s+
+          )(?:then\s+|also\s+)?
         | (?:und|sowie|danach|anschließend)\s+(?:dann\s+)? | (?:a\s+)?(?:oraz|potem|następnie)\s+ | (?-i:i)\s+(?=\w{4})
         | (?:y|luego|además)\s+(?=\w{3}) | (?:et|puis|ensuite)\s+ | (?:poi|inoltre|e)\s+(?=\w{3}) | (?:depois|também)\s+
         | (?:en\s+)?(?:daarna|vervolgens)\s+ | (?:ve|sonra|ayrıca)\s+ | (?:и|затем|потом|та|і|потім)\s+
@@ -30,10 +33,6 @@ _JOINTS = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-
-# What goes on with the errand before the joint: "and the check-out date to March 25", "and 2 rooms"; "a" and "an" bring
-# up something new. In English alone: where the verb may stand last, "und die Bilder hochladen" is an errand.
-_GOES_ON = re.compile(r"(?i)(?:\d|(?:the|my|your|his|its|our|their|this|that|these|those|it|which|who|whose)\b)")
 
 
 def parts(text: str) -> list[str]:
@@ -52,7 +51,7 @@ def _split(sentence: str) -> list[str]:
     """Cut at joining words, but only where both sides can stand alone: "search and replace" stays one."""
     kept: list[str] = []
     for piece in (piece.strip() for piece in _JOINTS.split(sentence)):
-        if kept and (_is_short(piece) or _is_short(kept[-1]) or _GOES_ON.match(piece)):
+        if kept and (_is_short(piece) or _is_short(kept[-1])):
             kept[-1] = f"{kept[-1]} {piece}"
         elif piece:
             kept.append(piece)

@@ -9,6 +9,7 @@ from inline_snapshot import snapshot
 from rich.console import Console
 
 from toolcrib.agent import events
+from toolcrib.cli import chat_markdown
 from toolcrib.cli.chat_markdown import MarkdownStream, Written
 from toolcrib.cli.chat_view import ChatView
 
@@ -91,6 +92,17 @@ def test_a_streamed_answer_looks_as_its_markdown_says(size: int) -> None:
     stream = MarkdownStream(page)
     for start in range(0, len(ANSWER), size):
         stream.write(ANSWER[start : start + size])
+    stream.end()
+    assert screen(file.getvalue()) == SEEN
+
+
+@pytest.mark.parametrize("turn", range(5))
+def test_however_often_it_is_drawn_meanwhile_no_line_is_lost(turn: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat_markdown, "_DRAWN_PER_SECOND", 5_000)  # the thread that draws gets in between all the time
+    page, file = console()
+    stream = MarkdownStream(page)
+    for letter in ANSWER:
+        stream.write(letter)
     stream.end()
     assert screen(file.getvalue()) == SEEN
 

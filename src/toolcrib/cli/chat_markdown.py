@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterable
+from contextlib import nullcontext
 from itertools import pairwise
+from threading import RLock
 from typing import ClassVar
 
 from markdown_it import MarkdownIt  # comes with rich, which reads Markdown by it
@@ -48,20 +50,20 @@ class MarkdownStream:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._unfinished = ""
-        self._live: Live | None = None
+        self._live: _Drawing | None = None
         self._began = False  # something stands above, and a blank line comes before the next block
 
     def write(self, delta: str) -> None:
         """The next words."""
-        self._unfinished += _OTHER_ENDS.sub(" ", delta)
-        finished, self._unfinished = _parted(self._unfinished)
-        if finished:
-            with self._console:  # drawn at once: nothing stands there twice in between
-                if self._live is not None:
-                    self._live.refresh()
-                self._print(finished)
+        finished, unfinished = _parted(self._unfinished + _OTHER_ENDS.sub(" ", delta))
+        # Written in one go, while nobody else draws: else lines stand there twice, or are wiped out.
+        with self._live.turn if self._live is not None else nullcontext(), self._console:
+            self._unfinished = unfinished
+            if finished and self._live is not None:
+                self._live.refresh()
+            self._print(finished)
         if self._live is None and self._unfinished.strip():
-            self._live = Live(
+            self._live = _Drawing(
                 console=self._console,
                 get_renderable=self._growing,
                 refresh_per_second=_DRAWN_PER_SECOND,
@@ -90,6 +92,15 @@ class MarkdownStream:
 
     def _growing(self) -> Written:
         return Written(self._unfinished, below=self._began, most=self._console.height - 2)
+
+
+class _Drawing(Live):
+    """Draws a dozen times a second, in a thread of its own."""
+
+    @property
+    def turn(self) -> RLock:
+        """Held by whoever draws. What goes up and down the screen counts on what was drawn last."""
+        return self._lock
 
 
 def _parted(text: str) -> tuple[str, str]:

@@ -22,6 +22,7 @@ from toolcrib.search.spelling import familiarity, mended
         pytest.param("films", ["files"], "", id="another word"),
         pytest.param("shipping", ["shopping"], "", id="another frequent word"),
         pytest.param("heather", ["weather"], "", id="a name"),
+        pytest.param("domani", ["domain"], "", id="a word of another language"),
         pytest.param("eerach", ["search"], "", id="the first letter"),
         pytest.param("esarch", ["search"], "search", id="the first two swapped"),
     ],

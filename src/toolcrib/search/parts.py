@@ -14,7 +14,9 @@ _SENTENCES = re.compile(
 )
 # Words that join one errand to the next, in the languages that have a short unmistakable one. What nearly all of them
 # begin with stands once, in front: four times as fast as trying every joint behind every space.
-# "And the check-out date to May 5", "and 2 rooms" go on with an errand; "and a photo" brings up something new.
+# "And the check-out date to May 5", "and 2 rooms" go on with an errand; "and a photo" brings up something new. So in
+# English alone: where the verb may stand last, "und die Bilder hochladen" is an errand. Chinese `并` and `另外` stand
+# within other words, too: `合并` is to merge, `另外一个` another one.
 _JOINTS = re.compile(
     r"""
       ,?\s+(?:

@@ -14,7 +14,6 @@ import json
 import random
 from collections import Counter
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -83,9 +82,9 @@ class Arms:
         meant = as_meant(text, match.asked)
         query = self._embedder.embed_queries([meant])
         nearness = Nearness.of(self._dense.scores(query)[0], self._dense.alive)
-        read = partial(self._meanings.read, meant)
         depth = reading_depth(len(self.tools), whole=whole)
-        return gather(match, read_words(match, self._lexical), nearness, read, depth), query[0]
+        said = read_words(match, self._lexical)
+        return gather(match, said, nearness, self._meanings, meant, depth), query[0]
 
 
 def collect(unseen: Path) -> list[Case]:

@@ -1,15 +1,19 @@
 """Tools, catalogues and embedders that the tests of the index share."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import toolcrib_cms
 from toolcrib.catalog import Catalog
 from toolcrib.errors import EmbedderError
+from toolcrib.search import spelling
 from toolcrib.search.embedder import Vectors
 from toolcrib.search.nearness import Nearness
 from toolcrib.search.strategy import Strategy
@@ -38,6 +42,18 @@ def near(*scores: float, gone: tuple[int, ...] = ()) -> Nearness:
     """How near tools are that have these scores; some of them are no more."""
     alive = np.array([number not in gone for number in range(len(scores))], dtype=np.bool_)
     return Nearness.of(np.array(scores, dtype=np.float32), alive)
+
+
+@contextmanager
+def in_python() -> Iterator[None]:
+    """Search as where no compiler was."""
+    ours = [module for name, module in sys.modules.items() if name.startswith("toolcrib.search.")]
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ours:
+            if module.__name__ != "toolcrib.search.compiled" and hasattr(module, "compiled"):
+                patch.setattr(module, "compiled", None)
+        spelling.familiarity.cache_clear()
+        yield
 
 
 def office() -> Catalog:

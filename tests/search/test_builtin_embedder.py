@@ -20,6 +20,8 @@ from toolcrib.search.builtin_embedder import CACHED_WORDS, MODEL, BuiltinEmbedde
 from toolcrib.search.embedder import Embedder, Vectors
 from toolcrib.search.features import text_words, word_features
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 GOLDEN = Path(__file__).parents[1] / "data" / "golden_vectors.json"
 RENEW_GOLDEN = f"if the model was trained anew: python tests/search/{Path(__file__).name}"
 RENEW_SUMS = "if the model was trained anew: cd src/toolcrib/search/model && sha256sum *.npy > SHA256SUMS"

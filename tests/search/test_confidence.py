@@ -15,6 +15,8 @@ from toolcrib.search.fusion import WAYS
 from toolcrib.search.network import WEIGHTS, Network, fitted
 from toolcrib.search.word_meanings import Closeness
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 SIGNS = len(FEATURES)
 WORD_SIGNS = len(WordSigns._fields)
 

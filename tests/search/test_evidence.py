@@ -1,17 +1,15 @@
 """What both arms say, side by side: candidates and signs that do not depend on an arm's own scale."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from shelf import make, near
 
+from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.evidence import (
     FEATURES,
     LEXICAL_FEATURES,
     Evidence,
-    Reader,
     gather,
     read_words,
     reading_depth,
@@ -19,7 +17,10 @@ from toolcrib.search.evidence import (
 from toolcrib.search.inquiry import SILENT
 from toolcrib.search.lexical import LexicalIndex
 from toolcrib.search.nearness import DEPTH, Nearness
-from toolcrib.search.word_meanings import Closeness
+from toolcrib.search.word_meanings import WordMeanings
+
+pytestmark = pytest.mark.usefixtures("either_way")
+UNREAD = WordMeanings(BuiltinEmbedder())  # has no words of any tool
 
 
 def lexical(*texts: str) -> LexicalIndex:
@@ -33,16 +34,16 @@ def signs(evidence: Evidence) -> dict[str, float]:
     return dict(zip(FEATURES, evidence.features.tolist(), strict=True))
 
 
-def far(numbers: Sequence[int]) -> Closeness:
-    """A reader that finds no word of the request in any tool."""
-    return Closeness(np.zeros(len(numbers)), np.zeros(len(numbers)))
-
-
 def asked(
-    index: LexicalIndex, text: str, nearness: Nearness = SILENT, *, read: Reader = far, depth: int = DEPTH
+    index: LexicalIndex,
+    text: str,
+    nearness: Nearness = SILENT,
+    *,
+    meanings: WordMeanings = UNREAD,
+    depth: int = DEPTH,
 ) -> Evidence:
     match = index.search(text, DEPTH)
-    return gather(match, read_words(match, index), nearness, read, depth)
+    return gather(match, read_words(match, index), nearness, meanings, text, depth)
 
 
 PAGES = ("create page", "delete page", "create song", "list photos")
@@ -115,20 +116,16 @@ def test_signs_are_numbers_whatever_was_asked(scores: list[float], gone: set[int
 def test_the_first_candidates_of_each_arm_are_read_word_by_word() -> None:
     index = lexical(*(f"page {'word ' * number}" for number in range(60)))
     seen = near(*np.linspace(0.1, 0.9, 200))
-    read: list[list[int]] = []
-
-    def one_for_all(numbers: Sequence[int]) -> Closeness:
-        read.append(list(numbers))
-        return Closeness(np.full(len(numbers), 0.5), np.full(len(numbers), 0.25))
-
-    evidence = asked(index, "page", seen, read=one_for_all, depth=10)
-    assert set(read[0]) == {*evidence.numbers[:10].tolist(), *seen.nearest[:10]}
-    assert {n for n, share in zip(evidence.numbers.tolist(), evidence.close.asked, strict=True) if share} == set(
-        read[0]
-    )
-    assert (signs(evidence)["most_asked"], signs(evidence)["most_told"]) == (0.5, 0.25)
-    asked(index, "page", seen, read=one_for_all)
-    assert len(read[1]) == len(evidence.numbers) > len(read[0])
+    meanings = WordMeanings(BuiltinEmbedder())
+    meanings.put((number, ["page", "zebra"]) for number in range(200))
+    evidence = asked(index, "page", seen, meanings=meanings, depth=10)
+    read = {n for n, share in zip(evidence.numbers.tolist(), evidence.close.asked, strict=True) if share}
+    assert read == {*evidence.numbers[:10].tolist(), *seen.nearest[:10]}
+    assert signs(evidence)["most_asked"] == pytest.approx(1)
+    assert 0 < signs(evidence)["most_told"] < 1
+    every = asked(index, "page", seen, meanings=meanings)
+    assert (every.close.asked > 0).all()
+    assert len(every.numbers) == len(evidence.numbers) > len(read)
 
 
 @pytest.mark.parametrize(

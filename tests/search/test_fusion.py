@@ -1,7 +1,6 @@
 """Which arm is believed: by hand-made judges first, then by the fitted one."""
 
 import json
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,8 @@ from toolcrib.search.fusion import WAYS, Fusion, basis
 from toolcrib.search.lexical import LexicalIndex
 from toolcrib.search.nearness import Nearness
 from toolcrib.search.word_meanings import Closeness, WordMeanings
+
+pytestmark = pytest.mark.usefixtures("either_way")
 
 LEXICAL, DENSE, ASKED, TOLD = 0, 2, 6, 7  # rows of the basis
 
@@ -127,5 +128,4 @@ def test_what_both_arms_put_first_by_far_is_first() -> None:
     match = lexical.search("play music", 50)
     meanings = WordMeanings(BuiltinEmbedder())
     meanings.put((number, lexical.words(number)) for number in range(len(lexical)))
-    read = partial(meanings.read, "play music")
-    assert order(Fusion(), gather(match, read_words(match, lexical), near, read, 16))[0] == 1
+    assert order(Fusion(), gather(match, read_words(match, lexical), near, meanings, "play music", 16))[0] == 1

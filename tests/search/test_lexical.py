@@ -13,6 +13,8 @@ from toolcrib.search.lexical import WEIGHTS, LexicalIndex, LexicalMatch, part_te
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 
 async def no_call(arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
     raise NotImplementedError
@@ -193,7 +195,7 @@ def test_known_share_is_what_the_catalog_has_words_for() -> None:
 def test_matched_words_are_those_the_tool_holds() -> None:
     index = index_of(*CATALOG)
     asked = index.read("wether and images for an invoice, zebra")
-    assert [[word.word for word in index.matched(number, asked)] for number in range(3)] == [
+    assert [[word.word for word in words] for words in index.matched(range(3), asked)] == [
         ["wether"],
         ["images"],
         ["invoice"],
@@ -270,9 +272,9 @@ def test_any_request_is_answered(many_languages: LexicalIndex, text: str, limit:
 @given(text=st.text("weathrimgs_ 删文ęźпогда", max_size=60))
 def test_what_is_found_shares_a_word_with_the_request(many_languages: LexicalIndex, text: str) -> None:
     match = many_languages.search(text, 20)
-    assert set(match.numbers) == {
-        number for number in range(len(many_languages)) if many_languages.matched(number, match.asked)
-    }
+    every = range(len(many_languages))
+    matched = many_languages.matched(every, match.asked)
+    assert set(match.numbers) == {number for number, words in zip(every, matched, strict=True) if words}
 
 
 @pytest.mark.parametrize("request_", ["open a github ticket", "open a GitHub ticket", "open a GITHUB ticket"])

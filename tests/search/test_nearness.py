@@ -15,6 +15,8 @@ from toolcrib.search.nearness import (
     Nearness,
 )
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 
 def test_the_nearest_tools_come_best_first_and_equals_by_number() -> None:
     seen = near(0.25, 0.75, 0.25, 1.0)

@@ -6,6 +6,8 @@ import pytest
 
 from toolcrib.search.slips import RECENT, Slips, one_slip_apart
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 
 @pytest.mark.parametrize(
     ("one", "other", "apart"),

@@ -7,6 +7,8 @@ from toolcrib.search.asked_words import AskedWord, as_meant
 from toolcrib.search.slips import one_slip_apart
 from toolcrib.search.spelling import familiarity, mended
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 
 @pytest.mark.parametrize(
     ("typed", "near", "meant"),

@@ -5,6 +5,8 @@ from hypothesis import given, strategies as st
 
 from toolcrib.search.vocabulary import MAX_GUESSES, Vocabulary
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 WORDS = st.text("abcęłдьก天", min_size=1, max_size=8)
 TOOLS = st.lists(st.sets(WORDS, max_size=6), max_size=12)
 

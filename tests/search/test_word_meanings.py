@@ -97,14 +97,3 @@ def test_words_of_tools_that_left_are_let_go(meanings: WordMeanings, monkeypatch
     after = meanings.read("send an email about the weather", [0, 2])
     assert np.allclose(before, after)
     assert meanings.read("delete picture", [1]).asked.tolist() == [0]
-
-
-def test_words_of_requests_are_kept_at_hand_but_not_for_ever(
-    meanings: WordMeanings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(word_meanings, "RECENT", 3)
-    first = meanings.read("send email", [0]).asked
-    for text in ("delete picture gallery", "weather", "current city"):
-        meanings.read(text, [0, 1, 2])
-    assert len(meanings._asked) <= 3  # pyright: ignore[reportPrivateUsage]
-    assert meanings.read("send email", [0]).asked == pytest.approx(first)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from toolcrib.search.asked_words import AskedWord
 from toolcrib.search.following import Where
 from toolcrib.search.holdings import Holdings
-from toolcrib.search.related import with_companions
+from toolcrib.search.related import MAX_COMPANIONS, with_companions
 from toolcrib.search.result import Hit
 from toolcrib.search.usage import Usage
 
@@ -19,7 +19,8 @@ def answer(
     where: Where | None,
 ) -> tuple[Hit, ...]:
     """The hits, with the companions of the best of them."""
-    numbers = {holdings.tool(number).name: number for number, _ in ranking[: limit * 2]}
+    best = ranking[: limit + MAX_COMPANIONS]  # companions may be among them
+    numbers = {holdings.tool(number).name: number for number, _ in best}
 
     def companions(name: str) -> Iterable[str]:
         for other in (*holdings.tool(numbers[name]).related, *usage.used_with(name)):
@@ -27,11 +28,14 @@ def answer(
             if held is not None and (where is None or where(holdings.tool(held))):
                 yield other
 
-    shares = [share for _, share in ranking[: limit * 2]]
+    found = with_companions(list(zip(numbers, [share for _, share in best], strict=True)), companions, limit)
+    own = [name for name, _, owner in found if not owner]
+    matched = holdings.lexical.matched([numbers[name] for name in own], asked)
+    said = {name: [word.meant or word.word for word in words] for name, words in zip(own, matched, strict=True)}
     return tuple(
         [
-            Hit(name=name, score=share, why=came_with(owner) if owner else why(_said(holdings, numbers[name], asked)))
-            for name, share, owner in with_companions(list(zip(numbers, shares, strict=True)), companions, limit)
+            Hit(name=name, score=share, why=came_with(owner) if owner else why(said[name]))
+            for name, share, owner in found
         ]
     )
 
@@ -57,10 +61,6 @@ def why(words: Sequence[str]) -> str:
 def came_with(owner: str) -> str:
     """Why a companion is in the answer."""
     return f"often used with {owner}"
-
-
-def _said(holdings: Holdings, number: int, asked: Sequence[AskedWord]) -> list[str]:
-    return [word.meant or word.word for word in holdings.lexical.matched(number, asked)]
 
 
 def _similar_words(holdings: Holdings, number: int, limit: int) -> tuple[Hit, ...]:

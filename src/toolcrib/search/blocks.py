@@ -22,6 +22,11 @@ class Blocks:
     def __len__(self) -> int:
         return len(self._starts)
 
+    @property
+    def bounds(self) -> tuple[Places, Places]:
+        """Where the rows of each number begin and end."""
+        return self._starts, self._ends
+
     def make_room(self, size: int) -> None:
         """Know all numbers below `size`."""
         missing = size - len(self)

@@ -5,17 +5,19 @@ made in double precision, where those of a word are exact (a row's weights are s
 precision): a text has the same vector on every platform, in every batch and in every thread.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from functools import cached_property, lru_cache
 from itertools import islice
 from math import sqrt
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from toolcrib.search.compiled import compiled
 from toolcrib.search.embedder import Vectors
-from toolcrib.search.features import text_words, word_features
+from toolcrib.search.features import pieced, text_words, word_features
 
 MODEL = Path(__file__).with_name("model")
 CACHED_WORDS = 16_384  # a kilobyte each; requests and tools of one catalogue share most of their words
@@ -51,10 +53,10 @@ class BuiltinEmbedder:
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         return self._embed(texts)
 
-    def embed_words(self, words: Sequence[str]) -> NDArray[np.float32]:
+    def embed_words(self, words: Sequence[str]) -> list[Vectors]:
         """The vectors of single words, not cut to length: the longer, the more a word counts in a text."""
         known = self._word_vectors(set(words))
-        return np.array([known[word] for word in words])
+        return [known[word] for word in words]
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
         out = np.zeros((len(texts), self.dimensions), dtype=np.float32)
@@ -65,33 +67,42 @@ class BuiltinEmbedder:
     def _embed_some(self, texts: Sequence[str], out: Vectors) -> None:
         split = [text_words(text) for text in texts]
         known = self._word_vectors({word for words in split for word in words})
+        add_words = compiled.add_words if compiled else _add_words
         for row, words in enumerate(split):
             if words:
-                summed = np.add.reduce([known[word] for word in words], dtype=np.float64)
-                # Not a dot product: each platform adds up that in an order of its own.
-                length = sqrt(np.add.reduce(summed * summed))
-                out[row] = summed / length if length else 0.0
+                add_words([known[word] for word in words], out[row])
 
     def _word_vectors(self, wanted: Set[str]) -> dict[str, Vectors]:
         # Threads share the cache without a lock: a vector lost or made twice in a race is the same vector.
         latest, earlier = self._latest, self._earlier
+        if latest.keys() >= wanted:
+            return latest
         known = {word: vector for word in wanted if (vector := latest.get(word, earlier.get(word))) is not None}
         missing = [word for word in wanted if word not in known]
-        for start in range(0, len(missing), WORDS_AT_ONCE):
-            chunk = missing[start : start + WORDS_AT_ONCE]
-            known.update(
-                (word, row.astype(np.float32)) for word, row in zip(chunk, self._sum_features(chunk), strict=True)
-            )
+        known.update(zip(missing, self._read(missing), strict=True))
         if len(latest) + len(known) > LATEST_WORDS:
             self._latest, self._earlier = {}, latest
         self._latest.update(islice(known.items(), LATEST_WORDS))
         return known
 
+    def _read(self, words: list[str]) -> Iterator[Vectors]:
+        """The vectors of words that are not at hand."""
+        for start in range(0, len(words), WORDS_AT_ONCE):
+            some = words[start : start + WORDS_AT_ONCE]
+            if compiled:
+                out = np.empty((len(some), self.dimensions), dtype=np.float32)
+                plains = [pieced(word) for word in some]
+                compiled.add_features(some, plains, *self._features, self._levels, self._scales, out)
+                yield from out
+            else:
+                yield from self._sum_features(some).astype(np.float32)
+
     def _sum_features(self, words: Sequence[str]) -> NDArray[np.float64]:
         bags = [word_features(word) for word in words]
         wanted = np.array([feature for bag in bags for feature in bag], dtype=np.uint32)
-        found = np.searchsorted(self._features, wanted)
-        known = np.flatnonzero(self._features.take(found, mode="clip") == wanted)
+        features = self._features.numbers
+        found = np.searchsorted(features, wanted)
+        known = np.flatnonzero(features.take(found, mode="clip") == wanted)
         rows = found.take(known)
         scales = self._scales.take(rows, axis=0).astype(np.float64)
         groups = scales.shape[1]
@@ -106,7 +117,7 @@ class BuiltinEmbedder:
         return summed.reshape(len(bags), -1)
 
     @cached_property
-    def _features(self) -> NDArray[np.uint32]:
+    def _features(self) -> "Features":
         return known_features(self._folder)
 
     @cached_property
@@ -119,11 +130,26 @@ class BuiltinEmbedder:
         return np.load(self._folder / "scales.npy", mmap_mode="r").view(np.ndarray)
 
 
+class Features(NamedTuple):
+    """The features that have a row, in order, and where those begin that have the same first sixteen bits."""
+
+    numbers: NDArray[np.uint32]
+    starts: NDArray[np.uint32]
+
+
 @lru_cache(maxsize=4)
-def known_features(folder: Path) -> NDArray[np.uint32]:
-    """The features that have a row, in order."""
+def known_features(folder: Path) -> Features:
+    """The features of a model."""
     # Searched for every new word: half a megabyte is better held than mapped.
-    return np.load(folder / "features.npy")
+    numbers: NDArray[np.uint32] = np.load(folder / "features.npy")
+    return Features(numbers, numbers.searchsorted(np.arange(65_537, dtype=np.uint64) << 16).astype(np.uint32))
+
+
+def _add_words(vectors: Sequence[Vectors], out: Vectors) -> None:
+    summed = np.add.reduce(vectors, dtype=np.float64)
+    # Not a dot product: each platform adds up that in an order of its own.
+    length = sqrt(np.add.reduce(summed * summed))
+    out[:] = summed / length if length else 0.0
 
 
 def _codes(packed: NDArray[np.uint8]) -> NDArray[np.uint16]:

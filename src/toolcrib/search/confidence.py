@@ -39,7 +39,8 @@ class Judge:
 
     def small_talk(self, query: Vectors) -> float:
         """How much a request sounds like small talk; only the built-in embedder's vectors can be read this way."""
-        sound = float(query @ self._small_talk[:-1] + self._small_talk[-1])
+        line, offset = self._small_talk
+        sound = float(query @ line) + offset
         return min(max(sound, -6.0), 6.0) / 6
 
     @cached_property
@@ -55,17 +56,22 @@ class Judge:
         return Network.read(self._path, "serves")
 
     @cached_property
-    def _small_talk(self) -> Floats:
-        return fitted(self._path)["small_talk"]["line"]
+    def _small_talk(self) -> tuple[Vectors, float]:
+        line = fitted(self._path)["small_talk"]["line"]
+        return line[:-1].astype(np.float32), float(line[-1])
 
 
 def outlook(evidence: Evidence, ranking: Ranking, parts: int, small_talk: float) -> Floats:
     """The signs of a request together with how the ranking came out."""
     shares = [share for _, share in ranking[:5]] + [0.0] * 5
     # Of a request with parts the first tool may be one that only a part brought up.
-    place = evidence.numbers == (ranking[0][0] if ranking else -1)
-    close = [float(side[place].max(initial=0.0)) for side in evidence.close]
-    return np.array([*evidence.features, shares[0], shares[0] - shares[1], sum(shares), parts / 6, small_talk, *close])
+    first = ranking[0][0] if ranking else -1
+    place = int((evidence.numbers == first).argmax()) if len(evidence.numbers) else -1
+    brought = place >= 0 and evidence.numbers[place] == first
+    close = [float(side[place]) if brought else 0.0 for side in evidence.close]
+    return np.array(
+        [*evidence.features.tolist(), shares[0], shares[0] - shares[1], sum(shares), parts / 6, small_talk, *close]
+    )
 
 
 def _probability(logit: Floats) -> float:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from toolcrib.search.blocks import Blocks
 from toolcrib.search.coarse_rows import Coarse, CoarseRows, coarse
+from toolcrib.search.compiled import compiled
 from toolcrib.search.embedder import Vectors
 from toolcrib.search.passages import WHOLE
 
@@ -34,7 +35,8 @@ class DenseIndex:
         self._blocks = Blocks()  # of passages, a block a number
         self._alive: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
         self._readable: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # numbers with passages
-        self._gone: NDArray[np.int64] | None = None  # numbers without a tool; None until both are looked for
+        self._gone: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # numbers without a tool
+        self._changed = False  # since both were looked for
 
     def __len__(self) -> int:
         return len(self._alive)
@@ -42,7 +44,8 @@ class DenseIndex:
     @property
     def full(self) -> bool:
         """Whether every number has a tool."""
-        return not len(self._gone) if self._gone is not None else bool(self._alive.all())
+        self._look_around()
+        return not len(self._gone)
 
     @property
     def alive(self) -> NDArray[np.bool_]:
@@ -56,7 +59,7 @@ class DenseIndex:
             self._wholes.make_room(size)
             self._blocks.make_room(size)
             self._alive = np.concatenate([self._alive, np.zeros(missing, dtype=np.bool_)])
-            self._gone = None
+            self._changed = True
 
     def put(self, numbers: Sequence[int], blocks: Sequence[Vectors]) -> None:
         """Hold tools under these free numbers, a block of vectors each, the first row being the tool as a whole."""
@@ -71,14 +74,14 @@ class DenseIndex:
         self._passages.extend(rows.at(np.delete(np.arange(int(ends[-1])), firsts)))
         self._blocks.put(places, lengths - 1)
         self._alive[places] = True
-        self._gone = None
+        self._changed = True
 
     def remove(self, number: int) -> None:
         """Let a tool be found no more."""
         if number < len(self) and self._alive[number]:
             self._alive[number] = False
             self._blocks.remove(number)
-            self._gone = None
+            self._changed = True
             if self._blocks.waste > max(MIN_WASTE, len(self._passages) // 2):
                 self._passages = self._passages.only(self._blocks.pack())
 
@@ -92,9 +95,15 @@ class DenseIndex:
 
     def scores(self, queries: Vectors) -> NDArray[np.float32]:
         """How near each tool (column) is to each query (row)."""
-        if self._gone is None:
-            self._gone = np.flatnonzero(~self._alive)
-            self._readable = np.flatnonzero(self._blocks.lengths())
+        self._look_around()
+        if compiled:
+            scores = np.empty((len(queries), len(self)), dtype=np.float32)
+            wholes, passages, (starts, ends) = self._wholes.view, self._passages.view, self._blocks.bounds
+            for query, row in zip(queries, scores, strict=True):
+                compiled.scores(
+                    query, *wholes, *passages, starts, ends, self._alive, self._read_at_most, WHOLE, GONE, row
+                )
+            return scores
         asked = coarse(queries)
         scores = self._wholes.view.near(asked)
         if len(self._gone):
@@ -110,12 +119,22 @@ class DenseIndex:
         whole = self._wholes.view.at(np.array([number]))
         return int(np.concatenate([whole.near(asked)[0], passages.near(asked)[0]]).argmax())
 
+    @property
+    def _read_at_most(self) -> int:
+        return len(self) if len(self) <= self._exact_up_to else shortlisted(len(self), self._shortlist)
+
+    def _look_around(self) -> None:
+        """Find out which numbers have passages, and which no tool, unless that is known."""
+        if self._changed:
+            self._gone, self._readable = np.flatnonzero(~self._alive), np.flatnonzero(self._blocks.lengths())
+            self._changed = False
+
     def _read_passages(self, asked: Coarse, scores: NDArray[np.float32]) -> None:
         """Let the passages of all tools count, or of those that are nearest as a whole."""
-        if len(self) <= self._exact_up_to:
+        if self._read_at_most >= len(self):
             likely = self._readable
         else:
-            likely = highest(scores, shortlisted(len(self), self._shortlist))
+            likely = highest(scores, self._read_at_most)
             if len(self._readable) < len(self):
                 likely = likely[self._blocks.lengths().take(likely) > 0]
         if len(likely):
@@ -128,18 +147,19 @@ class DenseIndex:
 
 
 def highest(scores: NDArray[np.float32], count: int) -> NDArray[np.int64]:
-    """The places of the `count` highest scores, in any order.
+    """The places of the `count` highest scores, and of those as high as the last of them, in order of place.
 
     Of the highest of each group there are at least as many above their own `count`-th: only what reaches that can be
-    among them. A third of the time of `argpartition` over all.
+    among them. A third of the time of `partition` over all.
     """
     width = len(scores) // GROUP
     if width < 2 * count:
-        return scores.argpartition(-count)[-count:]
+        return np.flatnonzero(scores >= np.partition(scores, -count)[-count])
     tops = scores[: width * GROUP].reshape(GROUP, width).max(axis=0)
     tops.partition(width - count)
     likely = np.flatnonzero(scores >= tops[width - count])
-    return likely[scores.take(likely).argpartition(-count)[-count:]]
+    among = scores.take(likely)
+    return likely[among >= np.partition(among, -count)[-count]]
 
 
 def shortlisted(tools: int, least: int = SHORTLIST) -> int:

@@ -4,18 +4,19 @@ Everything is made comparable here. A lexical score is divided by the best one, 
 deviations above the catalogue's mean, so that neither depends on the catalogue's size or the embedder's scale.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from math import log1p
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.search.asked_words import AskedWord
+from toolcrib.search.compiled import compiled
+from toolcrib.search.dense import GONE
 from toolcrib.search.lexical import LexicalMatch
 from toolcrib.search.nearness import DEPTH, Floats, Nearness
-from toolcrib.search.word_meanings import Closeness
+from toolcrib.search.word_meanings import Closeness, WordMeanings
 
 NEARLY = 0.7  # of the best lexical score
 READ_AT_LEAST, READ_ONE_MORE_PER = 16, 600  # candidates that are read word by word, and tools for one more
@@ -62,8 +63,7 @@ class WordSigns(NamedTuple):
 LEXICAL_FEATURES = tuple(FEATURES.index(name) for name in WordSigns._fields)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class Evidence(NamedTuple):
     """The candidates of both arms, and the features of the request as a whole."""
 
     numbers: NDArray[np.int64]  # first what the lexical arm found, in its order, then what else is near
@@ -73,16 +73,13 @@ class Evidence:
     features: Floats  # in the order of FEATURES
 
 
-Reader: TypeAlias = Callable[[Sequence[int]], Closeness]  # reads tools word by word
-
-
 class WordsOfTools(Protocol):
     """What can be asked of a lexical arm about its tools."""
 
     def __len__(self) -> int: ...
 
-    def matched(self, number: int, asked: Iterable[AskedWord]) -> list[AskedWord]:
-        """The words of a request that a tool's texts contain."""
+    def matched(self, numbers: Sequence[int], asked: Sequence[AskedWord]) -> list[list[AskedWord]]:
+        """The words of a request that the texts of each of these tools contain."""
         ...
 
 
@@ -91,7 +88,7 @@ def read_words(match: LexicalMatch, lexical_index: WordsOfTools) -> WordSigns:
     # Small lists all over, asked for several times a search: plain Python is faster here than arrays.
     best_score = match.scores[0] if match.scores else 1.0
     asked = match.asked
-    best = [lexical_index.matched(number, asked) for number in match.numbers[:3]]
+    best = lexical_index.matched(match.numbers[:3], asked)
     matched = best[0] if best else []
     whole = sum([word.rarity for word in asked]) or 1.0
     nearly = NEARLY * best_score
@@ -108,16 +105,38 @@ def read_words(match: LexicalMatch, lexical_index: WordsOfTools) -> WordSigns:
     )
 
 
-def gather(match: LexicalMatch, said: WordSigns, nearness: Nearness, read: Reader, depth: int) -> Evidence:
+def gather(
+    match: LexicalMatch, said: WordSigns, nearness: Nearness, meanings: WordMeanings, text: str, depth: int
+) -> Evidence:
     """Put side by side what the lexical arm found, how near all tools are, and what the best of both say in detail.
 
     The first `depth` candidates of each arm are read word by word.
     """
+    if compiled is None:
+        return _gather(match, said, nearness, meanings, text, depth)
+    room = len(match.numbers) + len(nearness.nearest)
+    numbers, columns, features = np.empty(room, dtype=np.int64), np.zeros((4, room)), np.empty(len(FEATURES))
+    asked = depth, meanings.request(text)
+    count = compiled.gather(
+        match.numbers, match.scores, said, *nearness, GONE, *asked, *meanings.held, numbers, columns, features
+    )
+    lexical, dense, *close = columns[:, :count]
+    return Evidence(numbers[:count], lexical, dense, Closeness(*close), features)
+
+
+def reading_depth(tools: int, *, whole: bool) -> int:
+    """How many candidates of each arm are read word by word: of many tools more for a whole request, not for a part."""
+    return min(DEPTH, READ_AT_LEAST + tools // READ_ONE_MORE_PER) if whole else READ_AT_LEAST
+
+
+def _gather(
+    match: LexicalMatch, said: WordSigns, nearness: Nearness, meanings: WordMeanings, text: str, depth: int
+) -> Evidence:
     named, nearest = match.numbers, nearness.nearest
     found = set(named)
     candidates = [*named, *[number for number in nearest if number not in found]]
     best = {*named[:depth], *nearest[:depth]}
-    close = read(candidates) if depth * 2 >= len(candidates) else _read_some(candidates, best, read)
+    close = _read_some(candidates, best, meanings, text)
     numbers = np.array(candidates, dtype=np.int64)
     lexical = np.zeros(len(numbers))
     if named:
@@ -153,16 +172,11 @@ def gather(match: LexicalMatch, said: WordSigns, nearness: Nearness, read: Reade
     return Evidence(numbers=numbers, lexical=lexical, dense=dense, close=close, features=np.array(features))
 
 
-def reading_depth(tools: int, *, whole: bool) -> int:
-    """How many candidates of each arm are read word by word: of many tools more for a whole request, not for a part."""
-    return min(DEPTH, READ_AT_LEAST + tools // READ_ONE_MORE_PER) if whole else READ_AT_LEAST
-
-
-def _read_some(candidates: Sequence[int], chosen: set[int], read: Reader) -> Closeness:
+def _read_some(candidates: Sequence[int], chosen: set[int], meanings: WordMeanings, text: str) -> Closeness:
     """Read the chosen candidates; the others, which hardly win, count as having no word of the request."""
     at = [place for place, number in enumerate(candidates) if number in chosen]
     asked, told = np.zeros(len(candidates)), np.zeros(len(candidates))
-    asked[at], told[at] = read([candidates[place] for place in at])
+    asked[at], told[at] = meanings.read(text, [candidates[place] for place in at])
     return Closeness(asked, told)
 
 

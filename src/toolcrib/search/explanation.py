@@ -91,12 +91,12 @@ def explanation(
     tool = holdings.tool(number)
     asked = findings.words.matches[0].asked
     every = holdings.lexical.search(query, len(holdings))
-    matched = holdings.lexical.matched(number, asked)
+    matched = holdings.lexical.matched([number], asked)[0]
     order = [found for found, _ in ranking]
     near = findings.nearness.scores
     seen = number < len(near) and bool(near[number] > GONE)
     # Without a dense arm nothing was read, and the table is not loaded for it.
-    close = holdings.close(findings.words.meant[0], [number] if seen else [])
+    close = holdings.meanings.read(findings.words.meant[0], [number] if seen else [])
     nearest = ""
     if holdings.dense is not None and findings.vector is not None and seen:
         nearest = passages(tool)[holdings.dense.nearest_passage(findings.vector, number)]

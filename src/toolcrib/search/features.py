@@ -25,6 +25,11 @@ def word_features(word: str) -> tuple[int, ...]:
     return tuple(_run_features(word) if is_run(word) else _spelled_features(word))
 
 
+def pieced(word: str) -> str | None:
+    """The form of a word that pieces are taken of; None for a run, which gives its own."""
+    return None if is_run(word) else plain(word)
+
+
 def text_words(text: str) -> list[str]:
     """The words of a text that count, in order."""
     return [word for word in words(text)[:MAX_WORDS] if len(word) <= MAX_LETTERS or is_run(word)]

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+from toolcrib.search.blocks import Places
+from toolcrib.search.compiled import compiled
 from toolcrib.search.evidence import Evidence
 from toolcrib.search.nearness import DEPTH, Floats
 from toolcrib.search.network import WEIGHTS, Network
@@ -57,6 +59,10 @@ class Fusion:
 
     def shares(self, evidence: Evidence) -> Floats:
         """How likely each candidate is the one asked for, as far as the arms can tell; adds up to one."""
+        if compiled:
+            shares = np.empty(len(evidence.numbers))
+            compiled.shares(evidence.features, evidence.lexical, evidence.dense, *evidence.close, shares, *self._trust)
+            return shares
         if not len(evidence.numbers):
             return np.zeros(0)
         logits = self._trust(evidence.features) @ basis(evidence)
@@ -65,22 +71,37 @@ class Fusion:
 
     def ranking(self, whole: Evidence, parts: Sequence[Evidence]) -> list[tuple[int, float]]:
         """Tool numbers with their shares, best first. Each part of a request names a tool of its own."""
-        numbers, shares = whole.numbers, self.shares(whole)
-        if parts:
-            divided = [self.shares(part) for part in parts]
-            # The surer side counts more: one errand told in two sentences is clearest as a whole.
-            sure = WHOLE_REQUEST * shares.max(initial=0.0)
-            unsure = (1 - WHOLE_REQUEST) * sum(part.max(initial=0.0) for part in divided) / len(parts)
-            weight = sure / (sure + unsure) if sure + unsure else 1.0
-            pooled = np.concatenate([shares * weight, *(part * (1 - weight) / len(parts) for part in divided)])
-            numbers, place = np.unique(
-                np.concatenate([numbers, *(part.numbers for part in parts)]), return_inverse=True
-            )
-            shares = np.bincount(place, weights=pooled, minlength=len(numbers))
-        # Ties go to the smaller number, so that an order never depends on chance.
-        best = np.lexsort((numbers, -shares))[:DEEPEST]
-        return list(zip(numbers[best].tolist(), shares[best].tolist(), strict=True))
+        evidence = [whole, *parts]
+        shares = [self.shares(one) for one in evidence]
+        weights = _weights([float(own.max()) if len(own) else 0.0 for own in shares])
+        numbers = [one.numbers for one in evidence]
+        return (compiled.ranked if compiled else _ranked)(numbers, shares, weights, DEEPEST)
 
     @cached_property
     def _trust(self) -> Network:
         return Network.read(self._path, "trust")
+
+
+def _weights(surest: Sequence[float]) -> list[float]:
+    """What the request as a whole counts and what each part, by the highest share that each of them gives a tool.
+
+    The surer side counts more: one errand told in two sentences is clearest as a whole.
+    """
+    whole, *parts = surest
+    if not parts:
+        return [1.0]
+    sure, unsure = WHOLE_REQUEST * whole, (1 - WHOLE_REQUEST) * sum(parts) / len(parts)
+    weight = sure / (sure + unsure) if sure + unsure else 1.0
+    return [weight, *[(1 - weight) / len(parts)] * len(parts)]
+
+
+def _ranked(
+    numbers: Sequence[Places], shares: Sequence[Floats], weights: Sequence[float], deepest: int
+) -> list[tuple[int, float]]:
+    """Tools with their shares added up, best first."""
+    weighed = [own * weight for own, weight in zip(shares, weights, strict=True)]
+    held, place = np.unique(np.concatenate(numbers), return_inverse=True)
+    pooled = np.bincount(place, weights=np.concatenate(weighed), minlength=len(held))
+    # Ties go to the smaller number, so that an order never depends on chance.
+    best = np.lexsort((held, -pooled))[:deepest]
+    return list(zip(held[best].tolist(), pooled[best].tolist(), strict=True))

@@ -15,7 +15,7 @@ from toolcrib.search.nearness import Nearness
 from toolcrib.search.passages import passages
 from toolcrib.search.text import words
 from toolcrib.search.usage import Usage, pulled
-from toolcrib.search.word_meanings import Closeness, WordMeanings
+from toolcrib.search.word_meanings import WordMeanings
 from toolcrib.tools.tool import Tool
 
 _NAMES = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")  # whatever could be a tool's name, in a text of any script
@@ -32,7 +32,7 @@ class Holdings:
         self._usage = usage
         self.lexical = LexicalIndex()
         self.dense = DenseIndex(embedder.dimensions) if embedder and not embedder.remote else None
-        self._meanings = WordMeanings(embedder if isinstance(embedder, BuiltinEmbedder) else BuiltinEmbedder())
+        self.meanings = WordMeanings(embedder if isinstance(embedder, BuiltinEmbedder) else BuiltinEmbedder())
         self._tools: dict[int, Tool] = {}
         self._numbers: dict[str, int] = {}
         self._free: list[int] = []  # numbers of tools that left, to be used again
@@ -88,7 +88,7 @@ class Holdings:
                 self._unmoved.pop(number, None)
                 self._free.append(number)
                 self.lexical.remove(number)
-                self._meanings.remove(number)
+                self.meanings.remove(number)
                 if self.dense is not None:
                     self.dense.remove(number)
         numbered = [(self._free.pop() if self._free else next(self._fresh), tool) for tool in added]
@@ -128,10 +128,6 @@ class Holdings:
             present = None if self.dense.full else self.dense.alive
         return [Nearness.of(row, present) for row in scores]
 
-    def close(self, text: str, numbers: Sequence[int]) -> Closeness:
-        """How close tools are to a text, word by word."""
-        return self._meanings.read(text, numbers)
-
     def move(self, number: int) -> None:
         """Let a tool's vector follow its use, as soon as the dense arm settles."""
         self._unmoved[number] = None
@@ -144,7 +140,7 @@ class Holdings:
             if self.dense is None:
                 self.dense = DenseIndex(blocks[0].shape[1])
             self.dense.put(numbers, blocks)
-            self._meanings.put((number, self.lexical.words(number)) for number in numbers)
+            self.meanings.put((number, self.lexical.words(number)) for number in numbers)
             for number in numbers:
                 del self._unread[number]
                 if self._usage.requests(self._tools[number].name):

@@ -8,10 +8,9 @@ confidence, companions.
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from threading import RLock
 from time import monotonic, perf_counter
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 from weakref import WeakSet
 
 import numpy as np
@@ -211,7 +210,7 @@ class ToolIndex:
             return asked
         # Outside the lock: this may be a call over the network, and other searches need not wait for it.
         vectors, failed = self._asking.embed_queries(said.meant)
-        return replace(asked, vectors=vectors, warnings=warnings or failed)
+        return asked._replace(vectors=vectors, warnings=warnings or failed)
 
     def _findings(self, asked: "_Asked") -> Findings:
         """What the arms say. The lock is held until the answer is made: numbers mean tools only that long."""
@@ -225,7 +224,7 @@ class ToolIndex:
             return self._inquiry.by_meaning(said, asked.vectors)
         both = self._inquiry.by_both(said, asked.vectors, asked.strategy)
         if said.enough:  # the meaning was asked for to be shown, and has no say
-            return replace(self._inquiry.by_words(said), nearness=both.nearness, vector=both.vector)
+            return self._inquiry.by_words(said)._replace(nearness=both.nearness, vector=both.vector)
         return both
 
     def _verdict(self, asked: "_Asked", findings: Findings) -> tuple[list[tuple[int, float]], Path, str]:
@@ -269,8 +268,7 @@ class ToolIndex:
         return self._holdings.tool(number)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _Asked(NamedTuple):
     """A request on its way: what is known of it before the arms are compared."""
 
     query: str

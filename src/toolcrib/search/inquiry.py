@@ -5,9 +5,7 @@ why an inquiry has two halves, and its owner can let go of its lock between them
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +20,7 @@ from toolcrib.search.lexical import LexicalMatch
 from toolcrib.search.nearness import DEPTH, Nearness
 from toolcrib.search.result import Path
 from toolcrib.search.strategy import Strategy
-from toolcrib.search.word_meanings import Closeness
+from toolcrib.search.word_meanings import WordMeanings
 
 UNDERSTOOD = 0.5  # how much of a request the best tool must contain for words to be enough
 TIED = 0.9  # of the best score: words do not tell such a tool from the best, meaning has to
@@ -30,8 +28,7 @@ WORDS_SERVE = 0.15  # how sure the lexical arm must be to answer when it is alon
 SILENT = Nearness(scores=np.zeros(0, dtype=np.float32), nearest=(), mean=0.0, spread=1.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class Words(NamedTuple):
     """The first half: what the lexical arm found, for the request and for each of its parts."""
 
     texts: tuple[str, ...]  # the request, then its parts
@@ -43,8 +40,7 @@ class Words:
     enough: bool = False  # no need to ask for the meaning
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
+class Findings(NamedTuple):
     """Everything one request brought to light."""
 
     words: Words
@@ -69,12 +65,11 @@ class BothArms(Protocol):
     @property
     def lexical(self) -> LexicalArm: ...
 
+    @property
+    def meanings(self) -> WordMeanings: ...
+
     def nearness(self, vectors: Vectors, allowed: NDArray[np.bool_] | None) -> list[Nearness]:
         """How near the tools are to each vector; empty when there is no dense arm yet."""
-        ...
-
-    def close(self, text: str, numbers: Sequence[int]) -> Closeness:
-        """How close tools are to a text, word by word."""
         ...
 
 
@@ -129,7 +124,7 @@ class Inquiry:
         nearness = self._nearness(words, vectors)[0]
         both = self.by_both(words, vectors)
         ranking = [(number, float(nearness.scores[number])) for number in nearness.nearest]
-        return replace(both, ranking=ranking, path="dense")
+        return both._replace(ranking=ranking, path="dense")
 
     def by_both(self, words: Words, vectors: Vectors, strategy: Strategy | None = None) -> Findings:
         """What both say together; `vectors` are those of the request and of its parts."""
@@ -138,7 +133,7 @@ class Inquiry:
         signs = [words.signs, *(read_words(match, self._holdings.lexical) for match in others)]
         tools = len(self._holdings.lexical)
         evidence = [
-            gather(match, said, near, partial(self._holdings.close, text), reading_depth(tools, whole=not place))
+            gather(match, said, near, self._holdings.meanings, text, reading_depth(tools, whole=not place))
             for place, (match, said, near, text) in enumerate(zip(words.matches, signs, seen, words.meant, strict=True))
         ]
         ranking = self._fusion.ranking(evidence[0], evidence[1:])
@@ -168,4 +163,4 @@ def _visible(match: LexicalMatch, allowed: NDArray[np.bool_] | None) -> LexicalM
     if allowed is None:
         return match
     kept = [(n, s) for n, s in zip(match.numbers, match.scores, strict=True) if allowed[n]][:DEPTH]
-    return replace(match, numbers=tuple(n for n, _ in kept), scores=tuple(s for _, s in kept))
+    return match._replace(numbers=tuple(n for n, _ in kept), scores=tuple(s for _, s in kept))

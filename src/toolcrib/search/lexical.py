@@ -7,12 +7,11 @@ the scores was worse on every set: a word in two parts counted twice, and the sh
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import chain
 from sys import intern
 from time import sleep
-from typing import TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
 from tantivy import (
     Document,
@@ -25,6 +24,7 @@ from tantivy import (
 )
 
 from toolcrib.search.asked_words import AskedWord, asked_word, guess_strength, spoken_words
+from toolcrib.search.compiled import compiled
 from toolcrib.search.passages import parameter_texts
 from toolcrib.search.terms import word_terms
 from toolcrib.search.text import brands, words
@@ -40,8 +40,7 @@ READ = 4_096  # words of requests that are kept at hand
 _Read: TypeAlias = tuple[AskedWord, list[tuple[Occur, Query]]]  # a word, and what Tantivy is asked for it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LexicalMatch:
+class LexicalMatch(NamedTuple):
     """What the lexical arm found: tool numbers with their scores, best first, and how it read the request."""
 
     numbers: tuple[int, ...]
@@ -137,17 +136,12 @@ class LexicalIndex:
         """How the request is understood: its telling words, unknown ones replaced by what they may stand for."""
         return tuple(self._remembered(word)[0] for word in spoken_words(text, self._frequency))
 
-    def matched(self, number: int, asked: Iterable[AskedWord]) -> list[AskedWord]:
-        """The words of a request that a tool's texts contain."""
-        found: list[AskedWord] = []
-        for word in asked:
-            for term in word.terms:
-                holders = self._holders.get(term, ())  # nobody's, where tools have left since
-                place = bisect_left(holders, number)
-                if place < len(holders) and holders[place] == number:
-                    found.append(word)
-                    break
-        return found
+    def matched(self, numbers: Sequence[int], asked: Sequence[AskedWord]) -> list[list[AskedWord]]:
+        """The words of a request that the texts of each of these tools contain."""
+        # Some terms are nobody's, where tools have left since.
+        holders = [[self._holders[term] for term in word.terms if term in self._holders] for word in asked]
+        found = (compiled.holding if compiled else _holding)(list(numbers), holders)
+        return [[asked[place] for place in places] for places in found]
 
     def words(self, number: int) -> tuple[str, ...]:
         """The words of a tool, each once."""
@@ -177,6 +171,18 @@ class LexicalIndex:
             return queries
         strength = guess_strength(asked)
         return [Query.boost_query(query, strength) for query in queries]
+
+
+def _holding(numbers: Sequence[int], holders: Sequence[Sequence["array[int]"]]) -> list[list[int]]:
+    """For each number, which of the lists have an array with it."""
+    return [
+        [place for place, arrays in enumerate(holders) if any(_has(a, number) for a in arrays)] for number in numbers
+    ]
+
+
+def _has(ordered: "array[int]", number: int) -> bool:
+    place = bisect_left(ordered, number)
+    return place < len(ordered) and ordered[place] == number
 
 
 def part_words(tool: Tool) -> list[list[str]]:

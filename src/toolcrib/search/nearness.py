@@ -1,11 +1,11 @@
 """How near every tool is to a request, read off the scores of a dense arm."""
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from toolcrib.search.compiled import compiled
 from toolcrib.search.dense import GONE, highest
 
 DEPTH = 50  # how many candidates each arm names
@@ -15,8 +15,7 @@ USUAL_MEAN, USUAL_SPREAD, USUAL_TOOLS = 0.13, 0.095, 30  # cosines of requests a
 Floats: TypeAlias = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Nearness:
+class Nearness(NamedTuple):
     """How near every tool is to a request, and where the nearest stand among them."""
 
     scores: NDArray[np.float32]  # by tool number
@@ -27,18 +26,11 @@ class Nearness:
     @classmethod
     def of(cls, scores: NDArray[np.float32], alive: NDArray[np.bool_] | None = None) -> "Nearness":
         """Read off the scores of a dense arm; only the tools that are `alive` count, where not all are."""
-        present = scores
         if alive is not None:
-            present = scores[alive]
             scores = np.where(alive, scores, np.float32(GONE))
-        if not len(present):
-            return cls(scores=scores, nearest=(), mean=0.0, spread=1.0)
-        count = min(DEPTH, len(present))
-        best = highest(scores, count)
-        best.sort()  # then the smaller number stands first where scores are equal
-        ordered = best[(-scores.take(best)).argsort(kind="stable")]
-        mean, spread = mean_and_spread(float(present.sum()), float(present @ present), len(present))
-        return cls(scores=scores, nearest=tuple(ordered.tolist()), mean=mean, spread=spread)
+        nearest, tools, total, squares = (compiled.nearest if compiled else _nearest)(scores, DEPTH, GONE)
+        mean, spread = mean_and_spread(total, squares, tools) if tools else (0.0, 1.0)
+        return cls(scores=scores, nearest=nearest, mean=mean, spread=spread)
 
     @property
     def top(self) -> float:
@@ -57,6 +49,16 @@ class Nearness:
         heights = (scores - self.mean) / self.spread
         heights[scores <= GONE] = 0.0
         return heights
+
+
+def _nearest(scores: NDArray[np.float32], depth: int, gone: float) -> tuple[tuple[int, ...], int, float, float]:
+    """The best, best first; how many there are in all, the sum of their scores and of the squares of these."""
+    present = scores[scores > gone].astype(np.float64)
+    if not len(present):
+        return (), 0, 0.0, 0.0
+    best = highest(scores, min(depth, len(present)))
+    ordered = best[(-scores.take(best)).argsort(kind="stable")]  # the smaller number first where scores are equal
+    return tuple(ordered[:depth].tolist()), len(present), float(present.sum()), float(present @ present)
 
 
 def mean_and_spread(total: float, squares: float, tools: int) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 import re
 
+from toolcrib.search.fillers import FILLERS
 from toolcrib.search.terms import content_words
 from toolcrib.search.text import is_run, words
 
@@ -39,7 +40,8 @@ _JOINTS = re.compile(
 
 def parts(text: str) -> list[str]:
     """The errands in a request, in order; empty when it is one errand."""
-    if len(words(text)) < 2 * MIN_WORDS and not _is_dense(text):
+    said = words(text)
+    if len([word for word in said if word not in FILLERS]) < 2 * MIN_WORDS and not _is_dense(text):
         return []
     sentences = [piece for piece in _SENTENCES.split(text[:4_000]) if piece.strip()]
     found: list[str] = []

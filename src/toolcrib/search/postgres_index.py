@@ -36,7 +36,7 @@ from toolcrib.search.result import SearchResult
 from toolcrib.search.strategy import STRATEGIES, Strategy, strategy_for
 from toolcrib.search.text import words
 from toolcrib.search.verdict import confidence, verdict
-from toolcrib.search.word_meanings import Closeness, WordMeanings
+from toolcrib.search.word_meanings import WordMeanings
 from toolcrib.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -180,9 +180,6 @@ class _Arms:
         # In one go: each look into the database costs more than reading what it gives.
         self.meanings.put(self.dense.words({*self.ranked, *(number for near in seen for number in near.nearest)}))
         return seen
-
-    def close(self, text: str, numbers: Sequence[int]) -> Closeness:
-        return self.meanings.read(text, numbers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ A request has rare and frequent terms. All tools with a rare one are candidates,
 frequent ones those that have two of them: reading every tool that says "get" would take a second, and would not help.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,10 +52,12 @@ class PostgresLexical:
         self._terms |= {number: rows[at][2] for at, number in zip(places, numbers, strict=True)}
         return LexicalMatch(numbers=tuple(numbers), scores=tuple(scores[places].tolist()), asked=asked)
 
-    def matched(self, number: int, asked: Iterable[AskedWord]) -> list[AskedWord]:
-        """The words of a request that a tool's texts contain."""
-        held = hashes_of(self._terms[number])  # only tools that were ranked are asked about
-        return [word for word in asked if word.known and not held.isdisjoint(map(term_hash, word.terms))]
+    def matched(self, numbers: Sequence[int], asked: Sequence[AskedWord]) -> list[list[AskedWord]]:
+        """The words of a request that the texts of each of these tools contain."""
+        held = [hashes_of(self._terms[number]) for number in numbers]  # only tools that were ranked are asked about
+        return [
+            [word for word in asked if word.known and not own.isdisjoint(map(term_hash, word.terms))] for own in held
+        ]
 
     def _weights(self, asked: Sequence[AskedWord]) -> dict[str, float]:
         """What each term of a text counts; one that two words have counts twice."""

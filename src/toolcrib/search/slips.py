@@ -9,6 +9,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from toolcrib.search.compiled import compiled
+
 MIN_LETTERS, MAX_LETTERS = 5, 20  # a slip in a shorter word makes another word
 RECENT = 2_000  # words that are looked through one by one before the sums are sorted anew
 
@@ -41,19 +43,24 @@ class Slips:
             self._sort()
         if not self._sorted:
             return []
-        forms = shortened_forms(word)
-        wanted = np.array(forms, dtype=np.uint32)
+        found = {self._words[owner] for owner in self._owners_near(word)}
+        if self._recent:
+            for form in shortened_forms(word):
+                found.update(self._recent.get(form, ()))
+        return [known for known in sorted(found) if one_slip_apart(word, known)]
+
+    def _owners_near(self, word: str) -> list[int]:
+        """Which words share a form with this one, as far as they are sorted."""
+        if compiled:
+            return compiled.one_slip(word, self._sums, self._owners)
+        wanted = np.array(shortened_forms(word), dtype=np.uint32)
         first = self._sums.searchsorted(wanted)
-        found: set[str] = set()
+        owners: list[int] = []
         # Most words are near no other: only the forms that are there are followed to the end of their equals.
         for start in first[self._sums.take(first, mode="clip") == wanted].tolist():
             end = int(self._sums.searchsorted(self._sums[start], side="right"))
-            owners: list[int] = self._owners[start:end].tolist()
-            found.update(self._words[owner] for owner in owners)
-        if self._recent:
-            for form in forms:
-                found.update(self._recent.get(form, ()))
-        return [known for known in sorted(found) if one_slip_apart(word, known)]
+            owners += self._owners[start:end].tolist()
+        return owners
 
     def _sort(self) -> None:
         forms = [shortened_forms(word) for word in self._words]

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.search.builtin_embedder import MODEL, known_features
-from toolcrib.search.features import piece, whole_words, word_features
+from toolcrib.search.compiled import compiled
+from toolcrib.search.features import piece, pieced, whole_words, word_features
 from toolcrib.search.slips import MAX_LETTERS, MIN_LETTERS
 from toolcrib.search.text import plain
 
@@ -46,6 +47,8 @@ def mended(word: str, near: Sequence[str]) -> str:
 @lru_cache(maxsize=4_096)
 def familiarity(word: str) -> float:
     """How much of a word was met, piece by piece, 0..1."""
+    if compiled:
+        return compiled.share_met(word, pieced(word), *known_features(MODEL))
     pieces = word_features(word)[1:]
     return float(np.count_nonzero(_met(pieces)) / len(pieces)) if pieces else 1.0
 
@@ -90,5 +93,5 @@ def _with_one_letter_more(word: str, letters: Sequence[str]) -> list[str]:
 
 
 def _met(features: Sequence[int]) -> NDArray[np.bool_]:
-    known, wanted = known_features(MODEL), np.array(features, dtype=np.uint32)
+    known, wanted = known_features(MODEL).numbers, np.array(features, dtype=np.uint32)
     return known.take(known.searchsorted(wanted), mode="clip") == wanted

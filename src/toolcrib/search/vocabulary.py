@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from toolcrib.search.slips import Slips
 
@@ -10,6 +10,7 @@ MIN_PREFIX = 4  # shorter beginnings are shared by words that have nothing to do
 MIN_PART = 4
 MAX_ENDING = 3
 MAX_GUESSES = 12
+LAST = "\U0010ffff"  # stands behind every letter
 
 
 class Vocabulary:
@@ -84,8 +85,8 @@ class Vocabulary:
         ends = [word[start:] for start in range(1, size - MIN_PART + 1) if word[start:] in self._counts]
         return begins[:1] + ends[:1]
 
-    def _starting(self, stem: str) -> Iterator[str]:
-        position = bisect_left(self._ordered, stem)
-        while position < len(self._ordered) and self._ordered[position].startswith(stem):
-            yield self._ordered[position]
-            position += 1
+    def _starting(self, stem: str) -> list[str]:
+        first = bisect_left(self._ordered, stem)
+        if first == len(self._ordered) or not self._ordered[first].startswith(stem):
+            return []
+        return self._ordered[first : bisect_left(self._ordered, f"{stem}{LAST}", first)]

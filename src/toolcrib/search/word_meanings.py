@@ -13,17 +13,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from toolcrib.search.blocks import Blocks
+from toolcrib.search.blocks import Blocks, Places
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.embedder import Vectors
 from toolcrib.search.fillers import FILLERS
 from toolcrib.search.growing_rows import GrowingRows
+from toolcrib.search.terms import content_words
 from toolcrib.search.text import is_run, words
 
 DIMENSIONS = 64  # of the 256; the table is turned so that its first ones tell most
 TOOL_WORDS = 64
 REQUEST_WORDS = 32
-RECENT = 4_096  # words of requests that are kept at hand
 MIN_WASTE = 4_096  # words of tools that left; fewer are not worth tidying up
 _NO_WORD = ""  # what a tool without words has
 
@@ -40,7 +40,6 @@ class WordMeanings:
 
     def __init__(self, embedder: BuiltinEmbedder) -> None:
         self._embedder = embedder
-        self._asked: dict[str, tuple[Vectors, np.float32]] = {}  # words of requests: direction and worth
         self._ids: dict[str, int] = {_NO_WORD: 0}  # the words of all tools, with what they mean and what they are worth
         self._directions, self._worth = GrowingRows(DIMENSIONS, np.float32), GrowingRows(1, np.float32)
         self._directions.extend(np.zeros((1, DIMENSIONS), dtype=np.float32))
@@ -70,39 +69,38 @@ class WordMeanings:
             if self._blocks.waste > max(MIN_WASTE, len(self._words) // 2):
                 self._tidy()
 
+    def request(self, text: str) -> list[Vectors]:
+        """The vectors of the words of a request that can point at a tool, or else of all its words."""
+        # One in plain Latin letters has no runs to be cut up.
+        telling = content_words(text) if text.isascii() else list(islice(_telling(words(text)), REQUEST_WORDS))
+        return self._embedder.embed_words((telling or list(dict.fromkeys(words(text))))[:REQUEST_WORDS])
+
+    @property
+    def held(self) -> tuple[Places, Places, NDArray[np.int32], Vectors, Vectors]:
+        """Where the words of each tool begin and end, their ids, what each id means, and the share of each word."""
+        return *self._blocks.bounds, self._words.view, self._directions.view, self._shares.view
+
     def read(self, text: str, numbers: Sequence[int]) -> Closeness:
         """How close these tools are to a request."""
-        if not len(numbers) or not words(text):
+        request = self.request(text)
+        if not len(numbers) or not request:
             return Closeness(np.zeros(len(numbers)), np.zeros(len(numbers)))
-        asked, weights = self._request(text)
+        asked, worth = _apart(np.array(request))
         self._blocks.make_room(max(numbers) + 1)
         rows, starts = self._blocks.at(np.array(numbers))
         # Tall by narrow: the other way takes twice as long.
         near = self._directions.view.take(self._words.view.take(rows), axis=0) @ asked.T
-        found = np.maximum.reduceat(near, starts, axis=0) @ weights
+        found = np.maximum.reduceat(near, starts, axis=0) @ (worth / worth.sum())
         closest = near[:, 0].copy()
         for column in near.T[1:]:  # a dozen long steps instead of a thousand short ones
             np.maximum(closest, column, out=closest)
         spoken = np.add.reduceat(closest * self._shares.view.take(rows), starts)
         return Closeness(found.astype(np.float64), spoken.astype(np.float64))
 
-    def _request(self, text: str) -> tuple[Vectors, Vectors]:
-        """The directions of the request's words, and what each counts; together they count 1."""
-        said = words(text)
-        telling = list(islice(_telling(said), REQUEST_WORDS)) or list(dict.fromkeys(said))[:REQUEST_WORDS]
-        # The parts of a request have the words of the whole, and people ask for the same things.
-        if len(self._asked) + len(telling) > RECENT:
-            self._asked.clear()
-        if fresh := [word for word in telling if word not in self._asked]:
-            self._asked.update(zip(fresh, zip(*_apart(self._embedder.embed_words(fresh)), strict=True), strict=True))
-        known = [self._asked[word] for word in telling]
-        worth = np.array([own for _, own in known], dtype=np.float32)
-        return np.array([direction for direction, _ in known], dtype=np.float32), worth / worth.sum()
-
     def _learn(self, fresh: Iterable[str]) -> None:
         new = list(fresh)
         if new:
-            directions, worth = _apart(self._embedder.embed_words(new))
+            directions, worth = _apart(np.array(self._embedder.embed_words(new)))
             self._ids.update((word, len(self._directions) + place) for place, word in enumerate(new))
             self._directions.extend(directions)
             self._worth.extend(worth[:, None])

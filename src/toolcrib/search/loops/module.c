@@ -1,0 +1,44 @@
+/* The loops of a search that numpy needs a dozen calls for: the Python named above each file says what it does. */
+
+#include "loops.h"
+
+void *take(Arrays *arrays, PyObject *array, Py_ssize_t size, int writable, Py_ssize_t *count) {
+    Py_buffer *view = &arrays->held[arrays->count];
+    if (PyObject_GetBuffer(array, view, PyBUF_C_CONTIGUOUS | (writable ? PyBUF_WRITABLE : 0)) < 0) return NULL;
+    arrays->count++;
+    if (view->itemsize != size) return refuse("an array of another type was expected");
+    if (count) *count = view->len / size;
+    return view->buf;
+}
+
+void give_back(Arrays *arrays) {
+    while (arrays->count) PyBuffer_Release(&arrays->held[--arrays->count]);
+}
+
+void *refuse(const char *why) {
+    PyErr_SetString(PyExc_ValueError, why);
+    return NULL;
+}
+
+#define NAMED(name) {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, NULL}
+
+static PyMethodDef loops[] = {
+    NAMED(add_features), NAMED(share_met), NAMED(one_slip), NAMED(add_words), NAMED(holding),
+    NAMED(scores),       NAMED(nearest),   NAMED(gather),   NAMED(network),   NAMED(shares),
+    NAMED(ranked),       {NULL, NULL, 0, NULL},
+};
+
+static int prepare(PyObject *module) {
+    (void)module;
+    prepare_features();
+    prepare_vectors();
+    return 0;
+}
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)prepare}, {0, NULL}};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_loops", "See toolcrib.search.compiled.", 0, loops, slots, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__loops(void) { return PyModuleDef_Init(&definition); }

@@ -1,0 +1,72 @@
+/* The shares that a request and its parts give to tools, put together, as in fusion.py. */
+
+#include "loops.h"
+
+#include <stdlib.h>
+
+typedef struct {
+    double share;
+    int64_t number;
+    int taken;
+} Tool;
+
+static int falling(const void *one, const void *other) {
+    const Tool *a = one, *b = other;
+    if (a->share != b->share) return a->share < b->share ? 1 : -1;
+    return a->number < b->number ? -1 : 1; /* ties go to the smaller number */
+}
+
+/* Adds shares to the tools they belong to, each kept in the first free place from its own on; `size` is a power of two
+   and larger than all that come. 0: an error. */
+static int add_shares(Tool *tools, Py_ssize_t size, PyObject *numbers, PyObject *shares, double weight) {
+    Arrays arrays = {.count = 0};
+    Py_ssize_t count, sharing;
+    const int64_t *given = take(&arrays, numbers, 8, 0, &count);
+    const double *own = given ? take(&arrays, shares, 8, 0, &sharing) : NULL;
+    if (own && sharing != count) own = refuse("as many shares as numbers were expected");
+    for (Py_ssize_t at = 0; own && at < count; at++) {
+        Py_ssize_t place = (Py_ssize_t)((uint64_t)given[at] * 0x9E3779B97F4A7C15u >> 32) & (size - 1);
+        while (tools[place].taken && tools[place].number != given[at]) place = (place + 1) & (size - 1);
+        tools[place].taken = 1;
+        tools[place].number = given[at];
+        tools[place].share += own[at] * weight;
+    }
+    give_back(&arrays);
+    return own != NULL;
+}
+
+static PyObject *pair(const Tool *tool) {
+    PyObject *number = PyLong_FromLongLong(tool->number), *share = PyFloat_FromDouble(tool->share);
+    PyObject *both = number && share ? PyTuple_Pack(2, number, share) : NULL;
+    Py_XDECREF(number);
+    Py_XDECREF(share);
+    return both;
+}
+
+/* ranked(numbers, shares, weights, deepest) -> numbers with their shares, best first */
+PyObject *ranked(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+    (void)module;
+    Py_ssize_t room = 0, size = 64, found = 0;
+    if (count != 4) return refuse("four arguments were expected");
+    const Py_ssize_t lists = PyList_Size(args[0]), deepest = PyLong_AsSsize_t(args[3]);
+    if (PyList_Size(args[1]) != lists || PyList_Size(args[2]) != lists) refuse("as many lists of each were expected");
+    for (Py_ssize_t at = 0; at < lists && !PyErr_Occurred(); at++) room += PyObject_Size(PyList_GetItem(args[0], at));
+    while (size < 2 * room) size *= 2;
+    if (PyErr_Occurred()) return NULL;
+    Tool *tools = PyMem_Calloc(size, sizeof *tools);
+    if (!tools) return PyErr_NoMemory();
+    for (Py_ssize_t at = 0; at < lists && !PyErr_Occurred(); at++)
+        add_shares(tools, size, PyList_GetItem(args[0], at), PyList_GetItem(args[1], at),
+                   PyFloat_AsDouble(PyList_GetItem(args[2], at)));
+    for (Py_ssize_t place = 0; place < size; place++)
+        if (tools[place].taken) tools[found++] = tools[place];
+    qsort(tools, found, sizeof *tools, falling);
+    const Py_ssize_t wanted = deepest < found ? deepest : found;
+    PyObject *ranking = PyErr_Occurred() ? NULL : PyList_New(wanted > 0 ? wanted : 0);
+    for (Py_ssize_t at = 0; ranking && at < wanted; at++) {
+        PyObject *next = pair(&tools[at]);
+        if (!next || PyList_SetItem(ranking, at, next) < 0) Py_CLEAR(ranking);
+    }
+    PyMem_Free(tools);
+    return ranking;
+}

@@ -159,6 +159,9 @@ NO_NUMBERS = np.zeros(0, dtype=np.int64)
         ("share_met", ("a", "a", KNOWN.numbers, KNOWN.starts[:5].copy())),
         ("share_met", ("\ud800", None, *KNOWN)),
         ("share_met", (7, None, *KNOWN)),
+        ("met", ()),
+        ("met", ([1, -1], *KNOWN)),
+        ("met", ([1], KNOWN.numbers, KNOWN.numbers)),
         ("one_slip", ()),
         ("one_slip", ("word", np.zeros(2, dtype=np.uint32), PLACES)),
         ("add_words", ()),
@@ -198,7 +201,7 @@ NO_NUMBERS = np.zeros(0, dtype=np.int64)
     ],
 )
 def test_what_does_not_fit_is_refused(loop: str, arguments: tuple[Any, ...]) -> None:
-    with pytest.raises((ValueError, TypeError, BufferError, IndexError, SystemError)):
+    with pytest.raises((ValueError, TypeError, BufferError, IndexError, OverflowError, SystemError)):
         getattr(loops, loop)(*arguments)
 
 

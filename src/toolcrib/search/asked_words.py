@@ -37,7 +37,7 @@ class AskedWord(NamedTuple):
 
 def spoken_words(text: str, frequency: Mapping[str, int]) -> list[str]:
     """The telling words of a request, each once; `frequency` knows the terms of the tools."""
-    spoken = content_words(text)
+    spoken = list(content_words(text))
     for name, opened in brands(text).items():
         if any(term in frequency for term in word_terms(name)):  # tools know `GitHub` by its one word, too
             spoken = list(dict.fromkeys([*(word for word in spoken if word not in opened), name]))

@@ -73,7 +73,7 @@ class Fusion:
         """Tool numbers with their shares, best first. Each part of a request names a tool of its own."""
         evidence = [whole, *parts]
         shares = [self.shares(one) for one in evidence]
-        weights = _weights([float(own.max()) if len(own) else 0.0 for own in shares])
+        weights = _weights(shares) if parts else [1.0]
         numbers = [one.numbers for one in evidence]
         return (compiled.ranked if compiled else _ranked)(numbers, shares, weights, DEEPEST)
 
@@ -82,14 +82,12 @@ class Fusion:
         return Network.read(self._path, "trust")
 
 
-def _weights(surest: Sequence[float]) -> list[float]:
-    """What the request as a whole counts and what each part, by the highest share that each of them gives a tool.
+def _weights(shares: Sequence[Floats]) -> list[float]:
+    """What the request as a whole counts and what each part.
 
     The surer side counts more: one errand told in two sentences is clearest as a whole.
     """
-    whole, *parts = surest
-    if not parts:
-        return [1.0]
+    whole, *parts = [float(own.max(initial=0.0)) for own in shares]
     sure, unsure = WHOLE_REQUEST * whole, (1 - WHOLE_REQUEST) * sum(parts) / len(parts)
     weight = sure / (sure + unsure) if sure + unsure else 1.0
     return [weight, *[(1 - weight) / len(parts)] * len(parts)]

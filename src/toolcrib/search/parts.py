@@ -47,6 +47,8 @@ def parts(text: str) -> list[str]:
     found: list[str] = []
     for sentence in sentences:
         found.extend(_split(sentence))
+    if len(found) < 2:
+        return []
     telling = [piece for piece in found if len(content_words(piece)) >= MIN_WORDS or _is_dense(piece)]
     return telling[:MAX_PARTS] if len(telling) > 1 else []
 

@@ -45,7 +45,7 @@ class PostgresWords:
             if self._revision != size.revision or len(self._asked) > READ:
                 self._revision, self._frequency, self._asked = size.revision, {}, {}
             frequency, asked = self._frequency, self._asked
-        spoken = [content_words(text)[:MAX_WORDS] + list(brands(text)) for text in texts]
+        spoken = [[*content_words(text)[:MAX_WORDS], *brands(text)] for text in texts]
         wanted = {term for words in spoken for word in words for term in word_terms(word)}
         _look_up(connection, self.tenant, wanted, frequency)
         known = {term: count for term in wanted if (count := frequency[term])}

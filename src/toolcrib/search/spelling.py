@@ -11,7 +11,6 @@ from heapq import nlargest
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from toolcrib.search.builtin_embedder import MODEL, known_features
 from toolcrib.search.compiled import compiled
@@ -50,7 +49,7 @@ def familiarity(word: str) -> float:
     if compiled:
         return compiled.share_met(word, pieced(word), *known_features(MODEL))
     pieces = word_features(word)[1:]
-    return float(np.count_nonzero(_met(pieces)) / len(pieces)) if pieces else 1.0
+    return len(_met(pieces)) / len(pieces) if pieces else 1.0
 
 
 def _limit(word: str, meant: str) -> float:
@@ -83,15 +82,22 @@ def _swapped_or_doubled(word: str) -> list[str]:
     forms = {word[:at] + second + first + word[at + 2 :]: at for at, (first, second) in pairs[1:] if first != second}
     forms |= {word[:at] + word[at + 1 :]: at for at, (first, second) in pairs if first == second}
     seams = [piece(f"<{plain(form)}>"[at : at + SEAM]) for form, at in forms.items()]
-    return [form for form, known in zip(forms, _met(seams), strict=True) if known]
+    names = list(forms)
+    return [names[place] for place in _met(seams)]
 
 
 def _with_one_letter_more(word: str, letters: Sequence[str]) -> list[str]:
     features = [feature for at in range(1, len(word) + 1) for feature in whole_words(word[:at], letters, word[at:])]
-    places = [divmod(place, len(letters)) for place in np.flatnonzero(_met(features)).tolist()]
+    places = [divmod(place, len(letters)) for place in _met(features)]
     return [word[: at + 1] + letters[letter] + word[at + 1 :] for at, letter in places]
 
 
-def _met(features: Sequence[int]) -> NDArray[np.bool_]:
-    known, wanted = known_features(MODEL).numbers, np.array(features, dtype=np.uint32)
-    return known.take(known.searchsorted(wanted), mode="clip") == wanted
+def _met(features: Sequence[int]) -> list[int]:
+    """The places of those that the embedder has met."""
+    known = known_features(MODEL)
+    if compiled:
+        return compiled.met(list(features), *known)
+    wanted = np.array(features, dtype=np.uint32)
+    found = known.numbers.take(known.numbers.searchsorted(wanted), mode="clip") == wanted
+    places: list[int] = np.flatnonzero(found).tolist()
+    return places

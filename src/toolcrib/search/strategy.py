@@ -28,4 +28,7 @@ STRATEGIES = (
 
 def strategy_for(tools: int, strategies: Sequence[Strategy] = STRATEGIES) -> Strategy:
     """The first strategy that covers a catalogue of this size, else the last."""
-    return next((strategy for strategy in strategies if tools <= strategy.up_to), strategies[-1])
+    for strategy in strategies:
+        if tools <= strategy.up_to:
+            return strategy
+    return strategies[-1]

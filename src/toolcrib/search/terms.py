@@ -5,16 +5,21 @@ from functools import lru_cache
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 from toolcrib.search.fillers import FILLERS
-from toolcrib.search.text import is_run, plain, words
+from toolcrib.search.text import MAX_CHARACTERS, is_run, plain, words
 
 MAX_LETTERS = 64  # no word of any language is longer
 # One stemmer for every language written in words: it takes off what English adds and leaves the rest nearly alone.
 _STEMMER: TextAnalyzer = TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.stemmer("english")).build()
 
 
-def content_words(text: str) -> list[str]:
+def content_words(text: str) -> tuple[str, ...]:
     """The different words of a request that can point at a tool, in order: "how are you?" has none."""
-    return [word for word in dict.fromkeys(words(text)) if word not in FILLERS]
+    return _content_words(text[:MAX_CHARACTERS])
+
+
+@lru_cache(maxsize=256)  # one search asks for those of its request, and of each part, half a dozen times
+def _content_words(text: str) -> tuple[str, ...]:
+    return tuple([word for word in dict.fromkeys(words(text)) if word not in FILLERS])
 
 
 def word_terms(word: str) -> tuple[str, ...]:

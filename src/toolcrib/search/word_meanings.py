@@ -72,8 +72,8 @@ class WordMeanings:
     def request(self, text: str) -> list[Vectors]:
         """The vectors of the words of a request that can point at a tool, or else of all its words."""
         # One in plain Latin letters has no runs to be cut up.
-        telling = content_words(text) if text.isascii() else list(islice(_telling(words(text)), REQUEST_WORDS))
-        return self._embedder.embed_words((telling or list(dict.fromkeys(words(text))))[:REQUEST_WORDS])
+        telling = content_words(text) if text.isascii() else tuple(islice(_telling(words(text)), REQUEST_WORDS))
+        return self._embedder.embed_words((telling or tuple(dict.fromkeys(words(text))))[:REQUEST_WORDS])
 
     @property
     def held(self) -> tuple[Places, Places, NDArray[np.int32], Vectors, Vectors]:

@@ -88,8 +88,9 @@ Py_ssize_t row_of(const Known *known, uint32_t wanted) {
 
 int take_known(Arrays *arrays, PyObject *features, PyObject *starts, Known *known) {
     Py_ssize_t count;
-    if (!(known->features = take(arrays, features, 4, 0, &known->rows))) return 0;
-    if (!(known->starts = take(arrays, starts, 4, 0, &count))) return 0;
+    known->features = take(arrays, features, 4, 0, &known->rows);
+    known->starts = take(arrays, starts, 4, 0, &count);
+    if (PyErr_Occurred()) return 0;
     if (count == HALVES + 1 && known->starts[HALVES] == known->rows) return 1;
     refuse("the features and where their halves begin do not fit together");
     return 0;
@@ -110,6 +111,26 @@ PyObject *share_met(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     return PyFloat_FromDouble(found > 1 ? (double)met / (found - 1) : 1.0);
 }
 
+/* met(numbers, features, starts) -> the places of those that have a row */
+PyObject *met(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+    (void)module;
+    Arrays arrays = {.count = 0};
+    Known known;
+    if (count != 3) return refuse("three arguments were expected");
+    const Py_ssize_t wanted = PyList_Size(args[0]);
+    PyObject *places = take_known(&arrays, args[1], args[2], &known) ? PyList_New(0) : NULL;
+    for (Py_ssize_t at = 0; places && at < wanted; at++) {
+        const unsigned long number = PyLong_AsUnsignedLong(PyList_GetItem(args[0], at));
+        if (row_of(&known, (uint32_t)number) < 0) continue;
+        PyObject *place = PyErr_Occurred() ? NULL : PyLong_FromSsize_t(at);
+        if (!place || PyList_Append(places, place) < 0) Py_CLEAR(places);
+        Py_XDECREF(place);
+    }
+    give_back(&arrays);
+    if (PyErr_Occurred()) Py_CLEAR(places);
+    return places;
+}
+
 /* one_slip(word, sums, owners) -> the owners of the sums of the word and of its forms that lack one letter */
 PyObject *one_slip(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     (void)module;
@@ -117,8 +138,8 @@ PyObject *one_slip(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     Py_ssize_t size, sums, owning, begins[MAX_LETTERS + 1];
     if (count != 3) return refuse("three arguments were expected");
     const char *word = PyUnicode_AsUTF8AndSize(args[0], &size);
-    const uint32_t *known = word ? take(&arrays, args[1], 4, 0, &sums) : NULL;
-    const int64_t *owners = known ? take(&arrays, args[2], 8, 0, &owning) : NULL;
+    const uint32_t *known = take(&arrays, args[1], 4, 0, &sums);
+    const int64_t *owners = take(&arrays, args[2], 8, 0, &owning);
     PyObject *found = owners && owning == sums ? PyList_New(0) : NULL;
     int length = found ? letters(word, size, MAX_LETTERS, begins) : 0;
     for (int gap = 0; found && gap <= length; gap++) {

@@ -6,8 +6,9 @@
 
 #define SAID 10
 #define FEATURES 21
+#define FIRST 5 /* of each arm, to see whether they agree */
 
-/* The candidates of both arms: first what the lexical arm found, in its order, then what else is near. */
+/* The candidates: first what the lexical arm found, in its order, then what else is near. All columns begin with zeros. */
 typedef struct {
     int64_t *numbers;
     double *lexical, *dense, *asked, *told;
@@ -22,32 +23,70 @@ typedef struct {
     double mean, spread, gone;
 } Near;
 
-static Py_ssize_t number_at(PyObject *tuple, Py_ssize_t place) {
-    return PyLong_AsSsize_t(PyTuple_GetItem(tuple, place));
-}
+/* Those among the `depth` first of either arm are read word by word; each number has its rows of words. */
+typedef struct {
+    Asked asked;
+    Told told;
+    const int64_t *starts, *ends;
+    Py_ssize_t numbers, depth;
+} Reading;
 
-/* Reads those word by word that are among the `depth` first of either arm. 0: they have rows that are none. */
-static int read_closely(const Candidates *found, Py_ssize_t place, const Asked *asked, const Told *told,
-                        const int64_t *starts, const int64_t *ends, Py_ssize_t blocks) {
+static int read_closely(const Reading *reading, const Candidates *found, Py_ssize_t place) {
     /* A number that has no words yet has the first row of all, which is nobody's. */
-    const int64_t number = found->numbers[place], row = number < blocks ? starts[number] : 0;
-    const int64_t end = number < blocks ? ends[number] : 1;
-    if (row < 0 || row >= end || end > told->rows) return 0;
-    return compare(asked, told, row, end, &found->asked[place], &found->told[place]);
+    const int64_t number = found->numbers[place];
+    const int64_t row = number < reading->numbers ? reading->starts[number] : 0;
+    const int64_t end = number < reading->numbers ? reading->ends[number] : 1;
+    if (!reading->asked.count) return 1;
+    if (row < 0 || row >= end || end > reading->told.rows) return 0;
+    return compare(&reading->asked, &reading->told, row, end, &found->asked[place], &found->told[place]);
 }
 
-static void write_signs(const Candidates *found, const Near *near, const double *said, double *features) {
-    double most_asked = 0, most_told = 0, best[5] = {0}, both = 0, same = 0;
+static int add_named(Candidates *found, PyObject *numbers, PyObject *scores, const Reading *reading) {
+    for (; found->count < found->named; found->count++) {
+        const Py_ssize_t place = found->count;
+        found->numbers[place] = PyLong_AsSsize_t(PyTuple_GetItem(numbers, place));
+        found->lexical[place] = PyFloat_AsDouble(PyTuple_GetItem(scores, place));
+        if (found->numbers[place] < 0 || (place < reading->depth && !read_closely(reading, found, place))) return 0;
+    }
+    for (Py_ssize_t place = found->named - 1; place >= 0; place--) found->lexical[place] /= found->lexical[0];
+    return 1;
+}
+
+static int add_nearest(Candidates *found, const Near *near, const Reading *reading) {
+    for (Py_ssize_t rank = 0; rank < near->near; rank++) {
+        const Py_ssize_t number = PyLong_AsSsize_t(PyTuple_GetItem(near->nearest, rank));
+        Py_ssize_t place = 0;
+        if (number < 0 || number >= near->tools) return 0;
+        while (place < found->named && found->numbers[place] != number) place++;
+        const int is_new = place == found->named;
+        if (is_new) {
+            place = found->count++;
+            found->numbers[place] = number;
+        }
+        const int unread = is_new || place >= reading->depth;
+        if (rank < reading->depth && unread && !read_closely(reading, found, place)) return 0;
+    }
+    for (Py_ssize_t place = 0; near->near && place < found->count; place++) {
+        const int64_t number = found->numbers[place];
+        if (number < near->tools && near->scores[number] > near->gone)
+            found->dense[place] = (near->scores[number] - near->mean) / near->spread;
+    }
+    return 1;
+}
+
+/* In the order of FEATURES in evidence.py. */
+static void write_features(const Candidates *found, const Near *near, const double *said, double *features) {
+    double most_asked = 0, most_told = 0, best[FIRST] = {0}, both = 0, same = 0;
     Py_ssize_t highest = 0;
     for (Py_ssize_t at = 0; at < found->count; at++) {
         highest = found->dense[at] > found->dense[highest] ? at : highest;
         most_asked = found->asked[at] > most_asked ? found->asked[at] : most_asked;
         most_told = found->told[at] > most_told ? found->told[at] : most_told;
     }
-    for (Py_ssize_t rank = 0; rank < near->near && rank < 5; rank++) {
-        const Py_ssize_t number = number_at(near->nearest, rank);
+    for (Py_ssize_t rank = 0; rank < near->near && rank < FIRST; rank++) {
+        const Py_ssize_t number = PyLong_AsSsize_t(PyTuple_GetItem(near->nearest, rank));
         best[rank] = near->scores[number];
-        for (Py_ssize_t place = 0; place < found->named && place < 5; place++)
+        for (Py_ssize_t place = 0; place < found->named && place < FIRST; place++)
             if (found->numbers[place] == number) {
                 both++;
                 same += !rank && !place;
@@ -59,8 +98,8 @@ static void write_signs(const Candidates *found, const Near *near, const double 
     features[4] = best[0];
     features[5] = top / 4;
     features[6] = (best[0] - best[1]) / near->spread;
-    features[7] = (best[0] - best[4]) / near->spread;
-    features[8] = both / 5;
+    features[7] = (best[0] - best[FIRST - 1]) / near->spread;
+    features[8] = both / FIRST;
     features[9] = same;
     memcpy(features + 10, said + 4, 6 * sizeof *said);
     features[16] = found->count ? found->lexical[highest] : 0;
@@ -75,64 +114,41 @@ static void write_signs(const Candidates *found, const Near *near, const double 
 PyObject *gather(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     (void)module;
     Arrays arrays = {.count = 0};
-    Asked asked;
-    Told told;
     Candidates found = {.count = 0};
-    Near near = {.nearest = args[4]};
-    Py_ssize_t blocks, ending, meanings, sharing, room, columns, signs;
+    Near near;
+    Reading reading;
+    Py_ssize_t ending, meanings, sharing, room, columns, signs;
     double said[SAID];
     if (count != 18) return refuse("eighteen arguments were expected");
-    if (!ask(&asked, args[9])) return NULL;
+    if (!ask(&reading.asked, args[9])) return NULL;
     found.named = PyTuple_Size(args[0]);
+    near.nearest = args[4];
     near.near = PyTuple_Size(args[4]);
     near.mean = PyFloat_AsDouble(args[5]);
     near.spread = PyFloat_AsDouble(args[6]);
     near.gone = PyFloat_AsDouble(args[7]);
-    const Py_ssize_t depth = PyLong_AsSsize_t(args[8]);
+    reading.depth = PyLong_AsSsize_t(args[8]);
     near.scores = take(&arrays, args[3], 4, 0, &near.tools);
-    const int64_t *starts = near.scores ? take(&arrays, args[10], 8, 0, &blocks) : NULL;
-    const int64_t *ends = starts ? take(&arrays, args[11], 8, 0, &ending) : NULL;
-    told.words = ends ? take(&arrays, args[12], 4, 0, &told.rows) : NULL;
-    told.directions = told.words ? take(&arrays, args[13], 4, 0, &meanings) : NULL;
-    told.shares = told.directions ? take(&arrays, args[14], 4, 0, &sharing) : NULL;
-    found.numbers = told.shares ? take(&arrays, args[15], 8, 1, &room) : NULL;
-    found.lexical = found.numbers ? take(&arrays, args[16], 8, 1, &columns) : NULL;
-    double *features = found.lexical ? take(&arrays, args[17], 8, 1, &signs) : NULL;
+    reading.starts = take(&arrays, args[10], 8, 0, &reading.numbers);
+    reading.ends = take(&arrays, args[11], 8, 0, &ending);
+    reading.told.words = take(&arrays, args[12], 4, 0, &reading.told.rows);
+    reading.told.directions = take(&arrays, args[13], 4, 0, &meanings);
+    reading.told.shares = take(&arrays, args[14], 4, 0, &sharing);
+    found.numbers = take(&arrays, args[15], 8, 1, &room);
+    found.lexical = take(&arrays, args[16], 8, 1, &columns);
+    double *features = take(&arrays, args[17], 8, 1, &signs);
     for (int at = 0; at < SAID && !PyErr_Occurred(); at++) said[at] = PyFloat_AsDouble(PyTuple_GetItem(args[2], at));
-    int fits = !PyErr_Occurred() && PyTuple_Size(args[1]) == found.named && ending >= blocks && sharing >= told.rows &&
-               room >= found.named + near.near && columns == 4 * room && signs == FEATURES;
+    int fits = !PyErr_Occurred() && PyTuple_Size(args[1]) == found.named && ending >= reading.numbers &&
+               sharing >= reading.told.rows && room >= found.named + near.near && columns == 4 * room &&
+               signs == FEATURES;
     if (fits) {
-        told.meanings = meanings / DIMENSIONS;
+        reading.told.meanings = meanings / DIMENSIONS;
         found.dense = found.lexical + room;
         found.asked = found.dense + room;
         found.told = found.asked + room;
+        fits = add_named(&found, args[0], args[1], &reading) && add_nearest(&found, &near, &reading);
     }
-    for (; fits && found.count < found.named; found.count++) {
-        found.numbers[found.count] = number_at(args[0], found.count);
-        found.lexical[found.count] = PyFloat_AsDouble(PyTuple_GetItem(args[1], found.count));
-        fits = found.numbers[found.count] >= 0;
-        if (fits && found.count < depth && asked.count)
-            fits = read_closely(&found, found.count, &asked, &told, starts, ends, blocks);
-    }
-    for (Py_ssize_t at = found.count - 1; at >= 0; at--) found.lexical[at] /= found.lexical[0];
-    for (Py_ssize_t rank = 0; fits && rank < near.near; rank++) {
-        const Py_ssize_t number = number_at(near.nearest, rank);
-        Py_ssize_t at = 0;
-        while (at < found.named && found.numbers[at] != number) at++;
-        if (at == found.named) {
-            at = found.count++;
-            found.numbers[at] = number;
-        }
-        fits = number >= 0 && number < near.tools;
-        if (fits && rank < depth && (at >= found.named || at >= depth) && asked.count)
-            fits = read_closely(&found, at, &asked, &told, starts, ends, blocks);
-    }
-    for (Py_ssize_t at = 0; fits && at < found.count; at++) {
-        const int64_t number = found.numbers[at];
-        if (near.near && number < near.tools && near.scores[number] > near.gone)
-            found.dense[at] = (near.scores[number] - near.mean) / near.spread;
-    }
-    if (fits) write_signs(&found, &near, said, features);
+    if (fits) write_features(&found, &near, said, features);
     give_back(&arrays);
     if (!fits && !PyErr_Occurred()) refuse("the arms do not fit together");
     return PyErr_Occurred() ? NULL : PyLong_FromSsize_t(found.count);

@@ -18,8 +18,8 @@ typedef struct {
 /* 0: an error. */
 static int take_network(Arrays *arrays, PyObject *const *args, Network *network) {
     Py_ssize_t sizes[7];
-    for (int part = 0; part < 7; part++)
-        if (!(network->parts[part] = take(arrays, args[part], 8, 0, &sizes[part]))) return 0;
+    for (int part = 0; part < 7; part++) network->parts[part] = take(arrays, args[part], 8, 0, &sizes[part]);
+    if (PyErr_Occurred()) return 0;
     network->features = sizes[0];
     network->units = sizes[4];
     network->answers = sizes[6];
@@ -55,8 +55,8 @@ PyObject *network(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     Py_ssize_t size, room;
     if (count != 9) return refuse("nine arguments were expected");
     const double *features = take(&arrays, args[0], 8, 0, &size);
-    double *answers = features ? take(&arrays, args[1], 8, 1, &room) : NULL;
-    if (answers && take_network(&arrays, args + 2, &fitted)) {
+    double *answers = take(&arrays, args[1], 8, 1, &room);
+    if (take_network(&arrays, args + 2, &fitted)) {
         if (size == fitted.features && room == fitted.answers) run(&fitted, features, answers);
         else refuse("the network has another size");
     }
@@ -104,8 +104,8 @@ PyObject *shares(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     double *given[6], trust[WAYS];
     Py_ssize_t sizes[6];
     if (count != 13) return refuse("thirteen arguments were expected");
-    for (int at = 0; at < 6 && (!at || given[at - 1]); at++) given[at] = take(&arrays, args[at], 8, at == 5, &sizes[at]);
-    if (!PyErr_Occurred() && take_network(&arrays, args + 6, &fitted)) {
+    for (int at = 0; at < 6; at++) given[at] = take(&arrays, args[at], 8, at == 5, &sizes[at]);
+    if (take_network(&arrays, args + 6, &fitted)) {
         Py_ssize_t tools = sizes[1];
         int fits = sizes[0] == fitted.features && fitted.answers == WAYS && sizes[2] == tools && sizes[3] == tools &&
                    sizes[4] == tools && sizes[5] == tools;

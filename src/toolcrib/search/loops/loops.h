@@ -22,7 +22,8 @@ typedef struct {
     int count;
 } Arrays;
 
-/* The items of an array that lies in one piece and has items of `size` bytes; NULL, with an error, of any other. */
+/* The items of an array that lies in one piece and has items of `size` bytes; NULL, with an error, of any other, and after
+   an error: a loop takes all it needs and then asks once whether it has it. */
 void *take(Arrays *arrays, PyObject *array, Py_ssize_t size, int writable, Py_ssize_t *count);
 void give_back(Arrays *arrays);
 
@@ -77,6 +78,7 @@ void prepare_vectors(void);
 #define LOOP(name) PyObject *name(PyObject *module, PyObject *const *args, Py_ssize_t count)
 LOOP(add_features);
 LOOP(share_met);
+LOOP(met);
 LOOP(one_slip);
 LOOP(add_words);
 LOOP(holding);

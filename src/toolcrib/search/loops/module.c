@@ -4,6 +4,7 @@
 
 void *take(Arrays *arrays, PyObject *array, Py_ssize_t size, int writable, Py_ssize_t *count) {
     Py_buffer *view = &arrays->held[arrays->count];
+    if (PyErr_Occurred()) return NULL;
     if (PyObject_GetBuffer(array, view, PyBUF_C_CONTIGUOUS | (writable ? PyBUF_WRITABLE : 0)) < 0) return NULL;
     arrays->count++;
     if (view->itemsize != size) return refuse("an array of another type was expected");
@@ -23,7 +24,7 @@ void *refuse(const char *why) {
 #define NAMED(name) {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, NULL}
 
 static PyMethodDef loops[] = {
-    NAMED(add_features), NAMED(share_met), NAMED(one_slip), NAMED(add_words), NAMED(holding),
+    NAMED(add_features), NAMED(share_met), NAMED(met), NAMED(one_slip), NAMED(add_words), NAMED(holding),
     NAMED(scores),       NAMED(nearest),   NAMED(gather),   NAMED(network),   NAMED(shares),
     NAMED(ranked),       {NULL, NULL, 0, NULL},
 };

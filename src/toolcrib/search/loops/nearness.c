@@ -80,14 +80,14 @@ PyObject *scores(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     Py_ssize_t dimensions, sizes[7], tools;
     if (count != 12) return refuse("twelve arguments were expected");
     const float *query = take(&arrays, args[0], 4, 0, &dimensions);
-    const int8_t *wholes = query ? take(&arrays, args[1], 1, 0, &sizes[0]) : NULL;
-    const float *whole_steps = wholes ? take(&arrays, args[2], 4, 0, &sizes[1]) : NULL;
-    const int8_t *passages = whole_steps ? take(&arrays, args[3], 1, 0, &sizes[2]) : NULL;
-    const float *passage_steps = passages ? take(&arrays, args[4], 4, 0, &sizes[3]) : NULL;
-    const int64_t *starts = passage_steps ? take(&arrays, args[5], 8, 0, &sizes[4]) : NULL;
-    const int64_t *ends = starts ? take(&arrays, args[6], 8, 0, &sizes[5]) : NULL;
-    const char *alive = ends ? take(&arrays, args[7], 1, 0, &sizes[6]) : NULL;
-    float *out = alive ? take(&arrays, args[11], 4, 1, &tools) : NULL;
+    const int8_t *wholes = take(&arrays, args[1], 1, 0, &sizes[0]);
+    const float *whole_steps = take(&arrays, args[2], 4, 0, &sizes[1]);
+    const int8_t *passages = take(&arrays, args[3], 1, 0, &sizes[2]);
+    const float *passage_steps = take(&arrays, args[4], 4, 0, &sizes[3]);
+    const int64_t *starts = take(&arrays, args[5], 8, 0, &sizes[4]);
+    const int64_t *ends = take(&arrays, args[6], 8, 0, &sizes[5]);
+    const char *alive = take(&arrays, args[7], 1, 0, &sizes[6]);
+    float *out = take(&arrays, args[11], 4, 1, &tools);
     Py_ssize_t wanted = PyLong_AsSsize_t(args[8]);
     const float whole = (float)PyFloat_AsDouble(args[9]), gone = (float)PyFloat_AsDouble(args[10]);
     int fits = out && !PyErr_Occurred() && sizes[0] >= tools * dimensions && sizes[1] >= tools &&

@@ -22,7 +22,7 @@ static int add_shares(Tool *tools, Py_ssize_t size, PyObject *numbers, PyObject 
     Arrays arrays = {.count = 0};
     Py_ssize_t count, sharing;
     const int64_t *given = take(&arrays, numbers, 8, 0, &count);
-    const double *own = given ? take(&arrays, shares, 8, 0, &sharing) : NULL;
+    const double *own = take(&arrays, shares, 8, 0, &sharing);
     if (own && sharing != count) own = refuse("as many shares as numbers were expected");
     for (Py_ssize_t at = 0; own && at < count; at++) {
         Py_ssize_t place = (Py_ssize_t)((uint64_t)given[at] * 0x9E3779B97F4A7C15u >> 32) & (size - 1);

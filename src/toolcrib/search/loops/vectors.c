@@ -67,12 +67,12 @@ PyObject *add_features(PyObject *module, PyObject *const *args, Py_ssize_t count
     Known known;
     Table table;
     Py_ssize_t levels, scales, room;
-    float *out = NULL;
     if (count != 7) return refuse("seven arguments were expected");
     const Py_ssize_t words = PyList_Size(args[0]), plains = PyList_Size(args[1]);
-    if (words >= 0 && plains >= 0 && take_known(&arrays, args[2], args[3], &known) &&
-        (table.levels = take(&arrays, args[4], 1, 0, &levels)) && (table.scales = take(&arrays, args[5], 2, 0, &scales)))
-        out = take(&arrays, args[6], 4, 1, &room);
+    take_known(&arrays, args[2], args[3], &known);
+    table.levels = take(&arrays, args[4], 1, 0, &levels);
+    table.scales = take(&arrays, args[5], 2, 0, &scales);
+    float *out = take(&arrays, args[6], 4, 1, &room);
     if (out && words) {
         const Py_ssize_t dimensions = room / words;
         table.groups = known.rows ? (int)(scales / known.rows) : 1;
@@ -112,7 +112,7 @@ PyObject *add_words(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     Py_ssize_t dimensions, size;
     if (count != 2) return refuse("two arguments were expected");
     const Py_ssize_t words = PyList_Size(args[0]);
-    float *out = words >= 0 ? take(&arrays, args[1], 4, 1, &dimensions) : NULL;
+    float *out = take(&arrays, args[1], 4, 1, &dimensions);
     if (out && dimensions > MOST_DIMENSIONS) out = refuse("too many dimensions");
     for (Py_ssize_t word = 0; out && word < words; word++) {
         const float *vector = take(&arrays, PyList_GetItem(args[0], word), 4, 0, &size);

@@ -3,6 +3,7 @@
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterable
+from math import ceil
 
 from toolcrib.search.slips import Slips
 
@@ -58,19 +59,20 @@ class Vocabulary:
     def guesses(self, word: str) -> list[str]:
         """Known words that an unknown one may stand for, the most likely kind of guess only."""
         found = self._inflections(word) or self._misspelled(word) or self._parts(word)
+        if len(found) < 2:
+            return found
         return sorted(set(found), key=lambda known: (-self._counts[known], known))[:MAX_GUESSES]
 
     def _inflections(self, word: str) -> list[str]:
         """Words with the same beginning and another ending: `zdjęcia` and `zdjęcie`, `auth` and `authenticate`."""
-        if len(word) < MIN_PREFIX:
+        size = len(word)
+        shortest = max(MIN_PREFIX, ceil(size * 0.6), size - MAX_ENDING)
+        if size < shortest or not (sisters := self._starting(word[:shortest])):
             return []
-        for cut in range(MAX_ENDING + 1):
-            stem = word[: len(word) - cut]
-            if len(stem) < max(MIN_PREFIX, len(word) * 0.6):
-                return []
+        for end in range(size, shortest - 1, -1):
             # A whole word may be the start of a much longer one; a shortened one only of its sister forms.
-            longest = len(stem) + (8 if cut == 0 else MAX_ENDING)
-            found = [known for known in self._starting(stem) if len(known) <= longest]
+            longest = end + (8 if end == size else MAX_ENDING)
+            found = [known for known in sisters if len(known) <= longest and known.startswith(word[:end])]
             if found:
                 return found
         return []

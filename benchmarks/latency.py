@@ -24,9 +24,13 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # one thread for everybody; numpy reads it when it is imported
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that it also runs as a file
 
+if "--python" in sys.argv:
+    sys.modules["toolcrib.search._loops"] = None  # as where no compiler was
+
 from benchmarks import data, report
 from benchmarks.ours import Toolcrib
 from benchmarks.peers import Arm, FastMCP
+from toolcrib.search.compiled import compiled
 from toolcrib.search.evaluate import percentile
 from toolcrib.search.parts import parts
 from toolcrib.tools.tool import Tool
@@ -34,6 +38,7 @@ from toolcrib.tools.tool import Tool
 RESULTS = Path(__file__).parent / "results"
 SIZES = (100, 1_000, 10_000, 100_000)
 BESIDE_FASTMCP = 5_000
+IN_PYTHON = 1_000
 QUERIES = 500
 ADDED = 20
 PEER_QUERIES = 100
@@ -45,6 +50,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], default=list(SIZES))
     parser.add_argument("--out", type=Path, default=RESULTS / "latency", help="path of the page, without suffix")
     parser.add_argument("--one", type=int, help="measure this size here and print JSON")
+    parser.add_argument("--python", action="store_true", help="with --one: without the compiled loops")
     parser.add_argument("--ratio", action="store_true", help="compare with FastMCP here and print JSON")
     chosen = parser.parse_args()
     if chosen.one:
@@ -53,7 +59,7 @@ def main() -> None:
         print(json.dumps(beside_fastmcp(BESIDE_FASTMCP)))
     else:
         figures = [in_fresh_process("--one", str(size)) for size in chosen.sizes]
-        write(chosen.out, figures, in_fresh_process("--ratio"))
+        write(chosen.out, figures, in_fresh_process("--ratio"), in_fresh_process("--one", str(IN_PYTHON), "--python"))
 
 
 def ours_at(size: int) -> dict[str, Any]:
@@ -161,9 +167,10 @@ def in_fresh_process(*arguments: str) -> dict[str, Any]:
     return figures
 
 
-def write(out: Path, figures: Sequence[dict[str, Any]], ratio: dict[str, Any]) -> None:
+def write(out: Path, figures: Sequence[dict[str, Any]], ratio: dict[str, Any], python: dict[str, Any]) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.with_suffix(".json").write_text(json.dumps({"sizes": list(figures), "fastmcp": ratio}, indent=1) + "\n")
+    kept = {"compiled": compiled is not None, "sizes": list(figures), "fastmcp": ratio, "python": python}
+    out.with_suffix(".json").write_text(json.dumps(kept, indent=1) + "\n")
     head = [
         "tools",
         "build s",
@@ -178,12 +185,15 @@ def write(out: Path, figures: Sequence[dict[str, Any]], ratio: dict[str, Any]) -
     rows = [[f"{row['tools']:,}", *(f"{value:.2f}" for value in list(row.values())[1:])] for row in figures]
     page = [
         "# Latency and memory",
-        "Written by `python benchmarks/latency.py`; one thread, query embedding included, requests in 30 languages.",
+        "Written by `python benchmarks/latency.py`; one thread, query embedding included, requests in 30 languages; "
+        f"{'with the compiled loops' if compiled else 'in Python alone: there was no C compiler'}.",
         report.markdown([head, *rows]),
         "Half of the requests are stories of several errands, each of which is searched too; *one errand* is the rest. "
         "*After adding*: when more tools have come one by one.",
         f"p50 at {ratio['tools']:,} tools: {ratio['p50_ms']:.2f} ms; FastMCP's BM25 search: "
         f"{ratio['fastmcp_p50_ms']:.1f} ms, {ratio['ratio']:.0f} times as long.",
+        f"Where there was no C compiler, at {python['tools']:,} tools: p50 {python['p50_ms']:.2f} ms, one errand "
+        f"{python['one_errand_p50_ms']:.2f} ms, {python['build_seconds']:.2f} s to build.",
     ]
     out.with_suffix(".md").write_text("\n\n".join(page) + "\n", encoding="utf-8")
 

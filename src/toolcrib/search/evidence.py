@@ -110,7 +110,7 @@ def gather(
 ) -> Evidence:
     """Put side by side what the lexical arm found, how near all tools are, and what the best of both say in detail.
 
-    The first `depth` candidates of each arm are read word by word.
+    The first `depth` candidates of each arm are read word by word, or all where they are few.
     """
     if compiled is None:
         return _gather(match, said, nearness, meanings, text, depth)
@@ -135,7 +135,7 @@ def _gather(
     named, nearest = match.numbers, nearness.nearest
     found = set(named)
     candidates = [*named, *[number for number in nearest if number not in found]]
-    best = {*named[:depth], *nearest[:depth]}
+    best = {*named[:depth], *nearest[:depth]} if depth * 2 < len(candidates) else set(candidates)
     close = _read_some(candidates, best, meanings, text)
     numbers = np.array(candidates, dtype=np.int64)
     lexical = np.zeros(len(numbers))

@@ -23,53 +23,61 @@ typedef struct {
     double mean, spread, gone;
 } Near;
 
-/* Those among the `depth` first of either arm are read word by word; each number has its rows of words. */
+/* What it takes to read tools word by word; each number has its rows of words. */
 typedef struct {
     Asked asked;
     Told told;
     const int64_t *starts, *ends;
-    Py_ssize_t numbers, depth;
+    Py_ssize_t numbers;
 } Reading;
 
-static int read_closely(const Reading *reading, const Candidates *found, Py_ssize_t place) {
-    /* A number that has no words yet has the first row of all, which is nobody's. */
-    const int64_t number = found->numbers[place];
-    const int64_t row = number < reading->numbers ? reading->starts[number] : 0;
-    const int64_t end = number < reading->numbers ? reading->ends[number] : 1;
-    if (!reading->asked.count) return 1;
-    if (row < 0 || row >= end || end > reading->told.rows) return 0;
-    return compare(&reading->asked, &reading->told, row, end, &found->asked[place], &found->told[place]);
-}
-
-static int add_named(Candidates *found, PyObject *numbers, PyObject *scores, const Reading *reading) {
+static void add_named(Candidates *found, PyObject *numbers, PyObject *scores) {
     for (; found->count < found->named; found->count++) {
-        const Py_ssize_t place = found->count;
-        found->numbers[place] = PyLong_AsSsize_t(PyTuple_GetItem(numbers, place));
-        found->lexical[place] = PyFloat_AsDouble(PyTuple_GetItem(scores, place));
-        if (found->numbers[place] < 0 || (place < reading->depth && !read_closely(reading, found, place))) return 0;
+        found->numbers[found->count] = PyLong_AsSsize_t(PyTuple_GetItem(numbers, found->count));
+        found->lexical[found->count] = PyFloat_AsDouble(PyTuple_GetItem(scores, found->count));
     }
     for (Py_ssize_t place = found->named - 1; place >= 0; place--) found->lexical[place] /= found->lexical[0];
-    return 1;
 }
 
-static int add_nearest(Candidates *found, const Near *near, const Reading *reading) {
+/* Marks those of the first `depth` in the column `asked`. */
+static void add_nearest(Candidates *found, const Near *near, Py_ssize_t depth) {
     for (Py_ssize_t rank = 0; rank < near->near; rank++) {
         const Py_ssize_t number = PyLong_AsSsize_t(PyTuple_GetItem(near->nearest, rank));
         Py_ssize_t place = 0;
-        if (number < 0 || number >= near->tools) return 0;
         while (place < found->named && found->numbers[place] != number) place++;
-        const int is_new = place == found->named;
-        if (is_new) {
+        if (place == found->named) {
             place = found->count++;
             found->numbers[place] = number;
         }
-        const int unread = is_new || place >= reading->depth;
-        if (rank < reading->depth && unread && !read_closely(reading, found, place)) return 0;
+        found->asked[place] = rank < depth;
     }
-    for (Py_ssize_t place = 0; near->near && place < found->count; place++) {
+}
+
+/* 0: a number that no tool has. */
+static int add_heights(const Candidates *found, const Near *near) {
+    for (Py_ssize_t place = 0; place < found->count; place++) {
         const int64_t number = found->numbers[place];
-        if (number < near->tools && near->scores[number] > near->gone)
+        if (number < 0 || (place >= found->named && number >= near->tools)) return 0;
+        if (near->near && number < near->tools && near->scores[number] > near->gone)
             found->dense[place] = (near->scores[number] - near->mean) / near->spread;
+    }
+    return 1;
+}
+
+/* Reads the `depth` first of either arm, or all where they are few; the others, which hardly win, count as having no
+   word of the request. 0: rows that are none. */
+static int read_closely(const Candidates *found, const Reading *reading, Py_ssize_t depth) {
+    const int all = 2 * depth >= found->count;
+    for (Py_ssize_t place = 0; place < found->count; place++) {
+        const int chosen = all || found->asked[place] > 0 || (place < depth && place < found->named);
+        found->asked[place] = 0;
+        if (!chosen || !reading->asked.count) continue;
+        /* A number that has no words yet has the first row of all, which is nobody's. */
+        const int64_t number = found->numbers[place];
+        const int64_t row = number < reading->numbers ? reading->starts[number] : 0;
+        const int64_t end = number < reading->numbers ? reading->ends[number] : 1;
+        if (row < 0 || row >= end || end > reading->told.rows) return 0;
+        if (!compare(&reading->asked, &reading->told, row, end, &found->asked[place], &found->told[place])) return 0;
     }
     return 1;
 }
@@ -127,7 +135,7 @@ PyObject *gather(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     near.mean = PyFloat_AsDouble(args[5]);
     near.spread = PyFloat_AsDouble(args[6]);
     near.gone = PyFloat_AsDouble(args[7]);
-    reading.depth = PyLong_AsSsize_t(args[8]);
+    const Py_ssize_t depth = PyLong_AsSsize_t(args[8]);
     near.scores = take(&arrays, args[3], 4, 0, &near.tools);
     reading.starts = take(&arrays, args[10], 8, 0, &reading.numbers);
     reading.ends = take(&arrays, args[11], 8, 0, &ending);
@@ -146,7 +154,9 @@ PyObject *gather(PyObject *module, PyObject *const *args, Py_ssize_t count) {
         found.dense = found.lexical + room;
         found.asked = found.dense + room;
         found.told = found.asked + room;
-        fits = add_named(&found, args[0], args[1], &reading) && add_nearest(&found, &near, &reading);
+        add_named(&found, args[0], args[1]);
+        add_nearest(&found, &near, depth);
+        fits = add_heights(&found, &near) && read_closely(&found, &reading, depth) && !PyErr_Occurred();
     }
     if (fits) write_features(&found, &near, said, features);
     give_back(&arrays);

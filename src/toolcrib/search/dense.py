@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from toolcrib.search.blocks import Blocks
+from toolcrib.search.blocks import Blocks, Places
 from toolcrib.search.coarse_rows import Coarse, CoarseRows, coarse
 from toolcrib.search.compiled import compiled
 from toolcrib.search.embedder import Vectors
@@ -36,7 +36,8 @@ class DenseIndex:
         self._alive: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
         self._readable: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # numbers with passages
         self._gone: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # numbers without a tool
-        self._changed = False  # since both were looked for
+        self._held = self._everything()
+        self._changed = False  # since these were looked for
 
     def __len__(self) -> int:
         return len(self._alive)
@@ -98,11 +99,8 @@ class DenseIndex:
         self._look_around()
         if compiled:
             scores = np.empty((len(queries), len(self)), dtype=np.float32)
-            wholes, passages, (starts, ends) = self._wholes.view, self._passages.view, self._blocks.bounds
             for query, row in zip(queries, scores, strict=True):
-                compiled.scores(
-                    query, *wholes, *passages, starts, ends, self._alive, self._read_at_most, WHOLE, GONE, row
-                )
+                compiled.scores(query, *self._held, self._alive, self._read_at_most, WHOLE, GONE, row)
             return scores
         asked = coarse(queries)
         scores = self._wholes.view.near(asked)
@@ -124,10 +122,15 @@ class DenseIndex:
         return len(self) if len(self) <= self._exact_up_to else shortlisted(len(self), self._shortlist)
 
     def _look_around(self) -> None:
-        """Find out which numbers have passages, and which no tool, unless that is known."""
+        """Find out which numbers have passages, which no tool, and where all of it lies, unless that is known."""
         if self._changed:
             self._gone, self._readable = np.flatnonzero(~self._alive), np.flatnonzero(self._blocks.lengths())
+            self._held = self._everything()
             self._changed = False
+
+    def _everything(self) -> tuple[NDArray[np.int8], Vectors, NDArray[np.int8], Vectors, Places, Places]:
+        wholes, passages, (starts, ends) = self._wholes.view, self._passages.view, self._blocks.bounds
+        return wholes.numbers, wholes.steps, passages.numbers, passages.steps, starts, ends
 
     def _read_passages(self, asked: Coarse, scores: NDArray[np.float32]) -> None:
         """Let the passages of all tools count, or of those that are nearest as a whole."""

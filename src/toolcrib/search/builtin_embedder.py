@@ -90,12 +90,13 @@ class BuiltinEmbedder:
         for start in range(0, len(words), WORDS_AT_ONCE):
             some = words[start : start + WORDS_AT_ONCE]
             if compiled:
-                out = np.empty((len(some), self.dimensions), dtype=np.float32)
+                summed = np.empty((len(some), self.dimensions), dtype=np.float32)
                 plains = [pieced(word) for word in some]
-                compiled.add_features(some, plains, *self._features, self._levels, self._scales, out)
-                yield from out
+                compiled.add_features(some, plains, *self._features, self._levels, self._scales, summed)
             else:
-                yield from self._sum_features(some).astype(np.float32)
+                summed = self._sum_features(some).astype(np.float32)
+            # Each on its own: one that is kept would keep the others.
+            yield from [row.copy() for row in summed]
 
     def _sum_features(self, words: Sequence[str]) -> NDArray[np.float64]:
         bags = [word_features(word) for word in words]

@@ -1,6 +1,7 @@
 """The dense arm: which tools mean what the request means. All are compared; every tool has several vectors."""
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ MIN_WASTE = 256  # rows; less is not worth moving the others for
 GROUP = 8  # scores of which only the highest is looked at, to find the highest of all
 GONE = -2.0  # the score of a number without a tool: farther than any tool can be
 
+_Held: TypeAlias = tuple[NDArray[np.int8], Vectors, NDArray[np.int8], Vectors, Places, Places]
+
 
 class DenseIndex:
     """Vectors of a changing set of tools. A tool has a number, given by the caller; numbers may be used again.
@@ -36,8 +39,7 @@ class DenseIndex:
         self._alive: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
         self._readable: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # numbers with passages
         self._gone: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # numbers without a tool
-        self._held = self._everything()
-        self._changed = False  # since these were looked for
+        self._held: _Held | None = None  # where all of it lies; None until these are looked for
 
     def __len__(self) -> int:
         return len(self._alive)
@@ -57,15 +59,16 @@ class DenseIndex:
         """Know all numbers below `size`, also those that get their vectors later."""
         missing = size - len(self)
         if missing > 0:
+            self._held = None  # before arrays grow: who holds one would keep it beside the larger one
             self._wholes.make_room(size)
             self._blocks.make_room(size)
             self._alive = np.concatenate([self._alive, np.zeros(missing, dtype=np.bool_)])
-            self._changed = True
 
     def put(self, numbers: Sequence[int], blocks: Sequence[Vectors]) -> None:
         """Hold tools under these free numbers, a block of vectors each, the first row being the tool as a whole."""
         if not len(numbers):
             return
+        self._held = None
         self.make_room(max(numbers) + 1)
         places, lengths = np.array(numbers), np.array([len(block) for block in blocks])
         rows = coarse(np.concatenate(blocks))
@@ -75,14 +78,13 @@ class DenseIndex:
         self._passages.extend(rows.at(np.delete(np.arange(int(ends[-1])), firsts)))
         self._blocks.put(places, lengths - 1)
         self._alive[places] = True
-        self._changed = True
 
     def remove(self, number: int) -> None:
         """Let a tool be found no more."""
         if number < len(self) and self._alive[number]:
+            self._held = None
             self._alive[number] = False
             self._blocks.remove(number)
-            self._changed = True
             if self._blocks.waste > max(MIN_WASTE, len(self._passages) // 2):
                 self._passages = self._passages.only(self._blocks.pack())
 
@@ -96,11 +98,11 @@ class DenseIndex:
 
     def scores(self, queries: Vectors) -> NDArray[np.float32]:
         """How near each tool (column) is to each query (row)."""
-        self._look_around()
+        held = self._look_around()
         if compiled:
             scores = np.empty((len(queries), len(self)), dtype=np.float32)
             for query, row in zip(queries, scores, strict=True):
-                compiled.scores(query, *self._held, self._alive, self._read_at_most, WHOLE, GONE, row)
+                compiled.scores(query, *held, self._alive, self._read_at_most, WHOLE, GONE, row)
             return scores
         asked = coarse(queries)
         scores = self._wholes.view.near(asked)
@@ -121,16 +123,13 @@ class DenseIndex:
     def _read_at_most(self) -> int:
         return len(self) if len(self) <= self._exact_up_to else shortlisted(len(self), self._shortlist)
 
-    def _look_around(self) -> None:
+    def _look_around(self) -> _Held:
         """Find out which numbers have passages, which no tool, and where all of it lies, unless that is known."""
-        if self._changed:
+        if self._held is None:
             self._gone, self._readable = np.flatnonzero(~self._alive), np.flatnonzero(self._blocks.lengths())
-            self._held = self._everything()
-            self._changed = False
-
-    def _everything(self) -> tuple[NDArray[np.int8], Vectors, NDArray[np.int8], Vectors, Places, Places]:
-        wholes, passages, (starts, ends) = self._wholes.view, self._passages.view, self._blocks.bounds
-        return wholes.numbers, wholes.steps, passages.numbers, passages.steps, starts, ends
+            wholes, passages, (starts, ends) = self._wholes.view, self._passages.view, self._blocks.bounds
+            self._held = wholes.numbers, wholes.steps, passages.numbers, passages.steps, starts, ends
+        return self._held
 
     def _read_passages(self, asked: Coarse, scores: NDArray[np.float32]) -> None:
         """Let the passages of all tools count, or of those that are nearest as a whole."""

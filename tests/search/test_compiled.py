@@ -198,6 +198,7 @@ NO_NUMBERS = np.zeros(0, dtype=np.int64)
         ("ranked", ([PLACES], [], [], 5)),
         ("ranked", ([PLACES], [floats(2)], [1.0], 5)),
         ("ranked", ([PLACES], [floats(1)], ["much"], 5)),
+        ("ranked", ([np.zeros((1, 200), dtype=np.int64)], [floats(200)], [1.0], 5)),
     ],
 )
 def test_what_does_not_fit_is_refused(loop: str, arguments: tuple[Any, ...]) -> None:

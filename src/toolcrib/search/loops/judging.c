@@ -65,23 +65,12 @@ PyObject *network(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     Py_RETURN_NONE;
 }
 
-typedef struct {
-    double height;
-    Py_ssize_t place;
-} Standing;
-
-static int falling(const void *one, const void *other) {
-    const Standing *a = one, *b = other;
-    if (a->height != b->height) return a->height < b->height ? 1 : -1;
-    return a->place < b->place ? -1 : 1;
-}
-
 static void weigh(const double *trust, const double *lexical, const double *dense, const double *asked,
-                  const double *told, Py_ssize_t count, Standing *order, double *shares) {
+                  const double *told, Py_ssize_t count, Scored *order, double *shares) {
     double most = -INFINITY, whole = 0;
     for (Py_ssize_t at = 0; at < count; at++) {
         double height = dense[at] / 4, fall = 1 / (1 + at / 3.0);
-        order[at] = (Standing){dense[at], at};
+        order[at] = (Scored){dense[at], at};
         shares[at] = trust[0] * lexical[at] + trust[1] * lexical[at] * lexical[at] + trust[2] * height +
                      trust[3] * (lexical[at] > 0 ? fall : 0) + trust[5] * lexical[at] * height +
                      trust[6] * SHARPNESS * asked[at] + trust[7] * SHARPNESS * told[at] +
@@ -89,8 +78,8 @@ static void weigh(const double *trust, const double *lexical, const double *dens
     }
     qsort(order, count, sizeof *order, falling);
     for (Py_ssize_t rank = 0; rank < count; rank++) {
-        shares[order[rank].place] += trust[4] / (1 + rank / 3.0);
-        if (shares[order[rank].place] > most) most = shares[order[rank].place];
+        shares[order[rank].number] += trust[4] / (1 + rank / 3.0);
+        if (shares[order[rank].number] > most) most = shares[order[rank].number];
     }
     for (Py_ssize_t at = 0; at < count; at++) whole += shares[at] = exp(shares[at] - most);
     for (Py_ssize_t at = 0; at < count; at++) shares[at] /= whole;
@@ -109,7 +98,7 @@ PyObject *shares(PyObject *module, PyObject *const *args, Py_ssize_t count) {
         Py_ssize_t tools = sizes[1];
         int fits = sizes[0] == fitted.features && fitted.answers == WAYS && sizes[2] == tools && sizes[3] == tools &&
                    sizes[4] == tools && sizes[5] == tools;
-        Standing *order = fits ? PyMem_Malloc((tools + 1) * sizeof *order) : NULL;
+        Scored *order = fits ? PyMem_Malloc((tools + 1) * sizeof *order) : NULL;
         if (order) {
             run(&fitted, given[0], trust);
             weigh(trust, given[1], given[2], given[3], given[4], tools, order, given[5]);

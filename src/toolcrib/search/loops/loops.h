@@ -30,6 +30,13 @@ void give_back(Arrays *arrays);
 /* Raises what Python raises for a wrong argument; gives NULL. */
 void *refuse(const char *why);
 
+/* For qsort: the higher score stands first, of equal ones the smaller number. */
+typedef struct {
+    double score;
+    int64_t number;
+} Scored;
+int falling(const void *one, const void *other);
+
 /* The features that have a row, in order, and where those begin that have the same first half. */
 #define MOST_FEATURES 181 /* of one word */
 typedef struct {

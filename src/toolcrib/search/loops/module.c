@@ -21,6 +21,12 @@ void *refuse(const char *why) {
     return NULL;
 }
 
+int falling(const void *one, const void *other) {
+    const Scored *a = one, *b = other;
+    if (a->score != b->score) return a->score < b->score ? 1 : -1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
 #define NAMED(name) {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, NULL}
 
 static PyMethodDef loops[] = {

@@ -8,17 +8,6 @@
 #define STEPS 4096
 #define LARGEST 127
 
-typedef struct {
-    float score;
-    int32_t number;
-} Scored;
-
-static int falling(const void *one, const void *other) {
-    const Scored *a = one, *b = other;
-    if (a->score != b->score) return a->score < b->score ? 1 : -1;
-    return a->number - b->number; /* the smaller number stands first where scores are equal */
-}
-
 static int falling_float(const void *one, const void *other) {
     float a = *(const float *)one, b = *(const float *)other;
     return (a < b) - (a > b);
@@ -140,11 +129,11 @@ PyObject *nearest(PyObject *module, PyObject *const *args, Py_ssize_t count) {
         /* The room for pairs is enough for the scores alone. */
         float least = depth > 0 ? reached(scores, tools, depth, (float *)best) : 0;
         for (Py_ssize_t tool = 0; tool < tools && depth > 0; tool++)
-            if (scores[tool] >= least) best[found++] = (Scored){scores[tool], (int32_t)tool};
+            if (scores[tool] >= least) best[found++] = (Scored){scores[tool], tool};
         qsort(best, found, sizeof *best, falling);
         numbers = PyTuple_New(depth > 0 ? depth : 0);
         for (Py_ssize_t place = 0; numbers && place < depth; place++)
-            PyTuple_SetItem(numbers, place, PyLong_FromLong(best[place].number));
+            PyTuple_SetItem(numbers, place, PyLong_FromLongLong(best[place].number));
         PyMem_Free(best);
     }
     give_back(&arrays);

@@ -5,38 +5,31 @@
 #include <stdlib.h>
 
 typedef struct {
-    double share;
-    int64_t number;
+    Scored own; /* first: tools are put in order by it */
     int taken;
 } Tool;
 
-static int falling(const void *one, const void *other) {
-    const Tool *a = one, *b = other;
-    if (a->share != b->share) return a->share < b->share ? 1 : -1;
-    return a->number < b->number ? -1 : 1; /* ties go to the smaller number */
-}
-
-/* Adds shares to the tools they belong to, each kept in the first free place from its own on; `size` is a power of two
-   and larger than all that come. 0: an error. */
-static int add_shares(Tool *tools, Py_ssize_t size, PyObject *numbers, PyObject *shares, double weight) {
+/* Adds shares to the tools they belong to, each kept in the first free place from its own on; `size` is a power of two,
+   and at least half of the places stay free, because no more than `left` come. */
+static void add_shares(Tool *tools, Py_ssize_t size, Py_ssize_t *left, PyObject *numbers, PyObject *shares, double weight) {
     Arrays arrays = {.count = 0};
     Py_ssize_t count, sharing;
     const int64_t *given = take(&arrays, numbers, 8, 0, &count);
     const double *own = take(&arrays, shares, 8, 0, &sharing);
-    if (own && sharing != count) own = refuse("as many shares as numbers were expected");
+    if (own && (sharing != count || count > *left)) own = refuse("as many shares as numbers were expected");
+    if (own) *left -= count;
     for (Py_ssize_t at = 0; own && at < count; at++) {
         Py_ssize_t place = (Py_ssize_t)((uint64_t)given[at] * 0x9E3779B97F4A7C15u >> 32) & (size - 1);
-        while (tools[place].taken && tools[place].number != given[at]) place = (place + 1) & (size - 1);
+        while (tools[place].taken && tools[place].own.number != given[at]) place = (place + 1) & (size - 1);
         tools[place].taken = 1;
-        tools[place].number = given[at];
-        tools[place].share += own[at] * weight;
+        tools[place].own.number = given[at];
+        tools[place].own.score += own[at] * weight;
     }
     give_back(&arrays);
-    return own != NULL;
 }
 
 static PyObject *pair(const Tool *tool) {
-    PyObject *number = PyLong_FromLongLong(tool->number), *share = PyFloat_FromDouble(tool->share);
+    PyObject *number = PyLong_FromLongLong(tool->own.number), *share = PyFloat_FromDouble(tool->own.score);
     PyObject *both = number && share ? PyTuple_Pack(2, number, share) : NULL;
     Py_XDECREF(number);
     Py_XDECREF(share);
@@ -56,7 +49,7 @@ PyObject *ranked(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     Tool *tools = PyMem_Calloc(size, sizeof *tools);
     if (!tools) return PyErr_NoMemory();
     for (Py_ssize_t at = 0; at < lists && !PyErr_Occurred(); at++)
-        add_shares(tools, size, PyList_GetItem(args[0], at), PyList_GetItem(args[1], at),
+        add_shares(tools, size, &room, PyList_GetItem(args[0], at), PyList_GetItem(args[1], at),
                    PyFloat_AsDouble(PyList_GetItem(args[2], at)));
     for (Py_ssize_t place = 0; place < size; place++)
         if (tools[place].taken) tools[found++] = tools[place];

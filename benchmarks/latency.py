@@ -2,6 +2,7 @@
 
     python benchmarks/latency.py                       # into benchmarks/results/latency.md and .json
     python benchmarks/latency.py --sizes 100,1000
+    python benchmarks/latency.py --one 1000 --python   # here, without the compiled loops
 
 Tools are the real MCP catalogue; beyond its 13,017, copies with other names and a word more. Each size runs in a
 process of its own, so that memory means what that many tools add to an interpreter that has everything imported.

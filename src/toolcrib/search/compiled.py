@@ -30,19 +30,31 @@ class Compiled(Protocol):
         scales: NDArray[np.float16],
         out: Floats32,
         /,
-    ) -> None: ...
+    ) -> None:
+        """The vectors of words, a row each: the rows of their features in the table, added up."""
+        ...
 
     def share_met(
         self, word: str, plain: str | None, features: NDArray[np.uint32], starts: NDArray[np.uint32], /
-    ) -> float: ...
+    ) -> float:
+        """How many of a word's pieces have a row in the table, 0..1."""
+        ...
 
-    def met(self, wanted: list[int], features: NDArray[np.uint32], starts: NDArray[np.uint32], /) -> list[int]: ...
+    def met(self, wanted: list[int], features: NDArray[np.uint32], starts: NDArray[np.uint32], /) -> list[int]:
+        """The places of those features that have a row in the table."""
+        ...
 
-    def one_slip(self, word: str, sums: NDArray[np.uint32], owners: Places, /) -> list[int]: ...
+    def one_slip(self, word: str, sums: NDArray[np.uint32], owners: Places, /) -> list[int]:
+        """The owners of the sums that the word has, or one of its forms that lack a letter."""
+        ...
 
-    def holding(self, numbers: list[int], holders: list[list["array[int]"]], /) -> list[list[int]]: ...
+    def holding(self, numbers: list[int], holders: list[list["array[int]"]], /) -> list[list[int]]:
+        """For each tool the places of the words that it has; a word has the tools of each of its terms, in order."""
+        ...
 
-    def add_words(self, vectors: list[Floats32], out: Floats32, /) -> None: ...
+    def add_words(self, vectors: list[Floats32], out: Floats32, /) -> None:
+        """The vector of a text: those of its words added up and cut to length one."""
+        ...
 
     def scores(
         self,
@@ -59,9 +71,13 @@ class Compiled(Protocol):
         gone: float,
         scores: Floats32,
         /,
-    ) -> None: ...
+    ) -> None:
+        """How near each tool is to a query; passages count of the `count` tools that are nearest as a whole."""
+        ...
 
-    def nearest(self, scores: Floats32, depth: int, gone: float, /) -> tuple[tuple[int, ...], int, float, float]: ...
+    def nearest(self, scores: Floats32, depth: int, gone: float, /) -> tuple[tuple[int, ...], int, float, float]:
+        """The nearest tools; of all that are not gone the number, the sum of scores, and of the squares of these."""
+        ...
 
     def gather(
         self,
@@ -84,13 +100,22 @@ class Compiled(Protocol):
         columns: Floats64,
         features: Floats64,
         /,
-    ) -> int: ...
+    ) -> int:
+        """Both arms side by side; gives how many candidates there are.
+
+        `columns` has four rows of zeros, as long as `numbers`: lexical, dense, asked, told.
+        """
+        ...
 
     def ranked(
         self, numbers: list[Places], shares: list[Floats64], weights: list[float], deepest: int, /
-    ) -> list[tuple[int, float]]: ...
+    ) -> list[tuple[int, float]]:
+        """The tools of a request and of its parts with their weighed shares added up, best first."""
+        ...
 
-    def network(self, features: Floats64, answers: Floats64, /, *fitted: Floats64) -> None: ...
+    def network(self, features: Floats64, answers: Floats64, /, *fitted: Floats64) -> None:
+        """What a network makes of some features; `fitted` are its arrays."""
+        ...
 
     def shares(
         self,
@@ -102,10 +127,13 @@ class Compiled(Protocol):
         shares: Floats64,
         /,
         *fitted: Floats64,
-    ) -> None: ...
+    ) -> None:
+        """How likely each candidate is the one asked for, by the network that says what each way of scoring counts."""
+        ...
 
 
 def loaded() -> Compiled | None:
+    """The loops, or nothing where they were not built."""
     try:
         return cast("Compiled", import_module("toolcrib.search._loops"))
     except ImportError:

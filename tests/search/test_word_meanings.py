@@ -1,5 +1,7 @@
 """Candidates read word by word: what is close, what is not, and how the words of tools come and go."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -97,3 +99,8 @@ def test_words_of_tools_that_left_are_let_go(meanings: WordMeanings, monkeypatch
     after = meanings.read("send an email about the weather", [0, 2])
     assert np.allclose(before, after)
     assert meanings.read("delete picture", [1]).asked.tolist() == [0]
+
+
+def test_no_table_is_read_for_no_tools(tmp_path: Path) -> None:
+    without_a_table = WordMeanings(BuiltinEmbedder(tmp_path))
+    assert [side.tolist() for side in without_a_table.read("send email", [])] == [[], []]

@@ -82,8 +82,9 @@ class WordMeanings:
 
     def read(self, text: str, numbers: Sequence[int]) -> Closeness:
         """How close these tools are to a request."""
-        request = self.request(text)
-        if not len(numbers) or not request:
+        # Of no tools nothing is asked: the table is not loaded for it.
+        request = self.request(text) if len(numbers) else []
+        if not request:
             return Closeness(np.zeros(len(numbers)), np.zeros(len(numbers)))
         asked, worth = _apart(np.array(request))
         self._blocks.make_room(max(numbers) + 1)

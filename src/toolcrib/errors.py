@@ -41,14 +41,17 @@ A tool that fails while it runs is not here: that is a `ToolResult(failed=True)`
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from importlib.util import find_spec
 
 
 class ToolcribError(Exception):
-    """Base of every error we raise on purpose. `hint` says what to try next."""
+    """Base of every error we raise on purpose. `hint` says what to try next, also below a traceback."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
         self.hint = hint
+        if hint:
+            self.add_note(f"hint: {hint}")
 
 
 class CatalogError(ToolcribError):
@@ -217,14 +220,11 @@ class GatewayError(ToolcribError):
     """A gateway that cannot, or must not, start like this."""
 
 
-class MissingExtraError(ToolcribError):
-    """A feature whose optional dependency is not installed."""
+class MissingExtraError(ToolcribError, ImportError):
+    """A feature whose optional packages are not installed. It is an `ImportError` too, for those who try and go on."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(
-            f"{feature} needs a package that is not installed.",
-            hint=f"Install it with: pip install 'toolcrib[{extra}]'",
-        )
+        super().__init__(f"{feature} needs packages that are not installed.", hint=f"pip install 'toolcrib[{extra}]'")
         self.extra = extra
 
 
@@ -237,3 +237,37 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     spelled = {candidate.casefold(): candidate for candidate in known}
     near = get_close_matches(str(name).casefold(), spelled, n=1)
     return f"Did you mean {spelled[near[0]]!r}?" if near else None
+
+
+_AGENT = ("httpx2", "minijinja", "prompt_toolkit", "pydantic_ai")
+_SERVER = (*_AGENT, "ag_ui", "fastapi", "opentelemetry.sdk", "prometheus_client", "uvicorn")
+EXTRAS = {  # the packages without which nothing of an extra works, by the names they are imported by
+    "agent": _AGENT,
+    "demo": (*_SERVER, "PIL", "alembic", "markdown_it", "nh3", "slugify", "sqlalchemy"),
+    "fastembed": ("fastembed",),
+    "gateway": ("fastmcp", "httpx2", "mcp", "starlette", "uvicorn"),
+    "openai": ("httpx2",),
+    "plot": ("matplotlib",),
+    "postgres": ("psycopg", "psycopg_pool"),
+    "sentence-transformers": ("sentence_transformers",),
+    "server": _SERVER,
+}
+
+
+def require(extra: str, feature: str) -> None:
+    """Raise the one complete hint unless everything of an extra is installed. Looks for packages, and loads none."""
+    if not all(map(_is_installed, EXTRAS[extra])):
+        raise MissingExtraError(feature, extra)
+
+
+def require_mcp(feature: str) -> None:
+    """The same for a client of MCP servers, which two extras bring."""
+    if not all(map(_is_installed, ("fastmcp", "httpx2", "mcp"))):
+        raise MissingExtraError(feature, "gateway")
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:  # the package that it is a part of
+        return False

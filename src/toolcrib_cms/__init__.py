@@ -1,7 +1,8 @@
 """The reference app: a small real CMS with 45 tools. It uses Toolcrib by its public names only.
 
 `build()` gives a `Cms`: its `catalog` for an agent, and `render_site(path)` for what visitors see.
-`toolcrib tools list --from toolcrib_cms:catalog` shows the tools; nothing is made before somebody asks for it.
+`catalog` has the tools of the site in the user's data folder, `definitions` the same tools to look at, which needs no
+extra. Each is made when it is first asked for.
 """
 
 from pathlib import Path
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
     from toolcrib_cms.services import Services
 
     catalog: Catalog
+    definitions: Catalog
 
-__all__ = ["build", "catalog"]
+__all__ = ["build", "catalog", "definitions"]
 
 
 def build(
@@ -29,6 +31,9 @@ def build(
 
     `web` and `services` replace the guarded web and the services of the environment, for tests.
     """
+    from toolcrib.errors import require
+
+    require("demo", "The reference CMS")
     from toolcrib_cms.cms import Cms  # late: loads the database, pictures and the web
     from toolcrib_cms.services import Services
     from toolcrib_cms.settings import CmsSettings
@@ -40,8 +45,14 @@ def build(
 
 
 def __getattr__(name: str) -> object:
-    """`catalog`: the tools of the CMS in the user's data folder (PEP 562), made when first asked for."""
-    if name != "catalog":
+    """`catalog` and `definitions` (PEP 562)."""
+    if name == "catalog":
+        made = build().catalog
+    elif name == "definitions":
+        from toolcrib_cms.tool_definitions import read_definitions
+
+        made = read_definitions()
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    made = globals()["catalog"] = build().catalog
+    globals()[name] = made
     return made

@@ -217,10 +217,9 @@ def test_a_person_is_greeted_and_told_how_to_go_on(
 def test_without_the_extra_a_chat_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setitem(sys.modules, "toolcrib.agent.crib", None)
+    monkeypatch.setitem(sys.modules, "prompt_toolkit", None)
     assert main(["chat", "--from", str(tmp_path), "--message", "hello"]) == 1
     assert "pip install 'toolcrib[agent]'" in capsys.readouterr().err
-    monkeypatch.setitem(sys.modules, "prompt_toolkit", None)
     with pytest.raises(MissingExtraError):
         TypedLines(tmp_path / "history", [])
 

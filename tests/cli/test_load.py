@@ -137,13 +137,6 @@ def test_without_a_place_the_reference_cms_is_loaded() -> None:
     assert len(load_catalog(None)) == 45
 
 
-def test_without_a_place_and_without_the_cms_it_says_where_tools_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "toolcrib_cms", None)
-    with pytest.raises(LoadError, match="No tools were given") as caught:
-        load_catalog(None)
-    assert caught.value.hint == f"{FORMS} Or install toolcrib[cms] to see its tools."
-
-
 @pytest.mark.parametrize(
     ("place", "message", "hint"),
     [

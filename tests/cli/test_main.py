@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from toolcrib.cli.main import exit_code, main
-from toolcrib.cli.verbs import app
+from toolcrib.cli.verbs import VERBS, make_app
 from toolcrib.errors import EmbedderError, LoadError
 
 OFFICE = str(Path(__file__).parents[2] / "examples" / "office")
@@ -63,7 +63,7 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 def test_help_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out
-    assert all(verb in shown for verb in app if not verb.startswith("-"))
+    assert all(verb in shown for verbs in VERBS.values() for verb in verbs)
 
 
 def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,3 +122,9 @@ assert "numpy" not in sys.modules  # and help needs no search
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_list_of_verbs_says_what_each_verb_says_of_itself() -> None:
+    whole = make_app()
+    own = {verb: (whole[verb].help or "").partition("\n")[0] for verbs in VERBS.values() for verb in verbs}
+    assert own == {verb: line for verbs in VERBS.values() for verb, line in verbs.items()}

@@ -40,4 +40,4 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError) as caught:
         require_plot(Path("seen.svg"))
-    assert caught.value.hint == "Install it with: pip install 'toolcrib[plot]'"
+    assert caught.value.hint == "pip install 'toolcrib[plot]'"

@@ -16,6 +16,7 @@ from toolcrib_cms.cms import Cms
 from toolcrib_cms.errors import CmsError
 from toolcrib_cms.settings import CmsSettings
 from toolcrib_cms.storage.models import Page, Section
+from toolcrib_cms.tool_definitions import FILE, write_definitions
 
 CONFIRMED = {
     "cms_deletePage", "cms_deletePageSection", "cms_deletePageSections", "cms_replaceImage", "cms_deleteImage",
@@ -153,7 +154,7 @@ def test_importing_the_cms_loads_nothing_heavy() -> None:
 def test_the_cms_uses_public_names_only() -> None:
     import ast
 
-    public = {"toolcrib", "toolcrib.sources.web_guard"}
+    public = {"toolcrib", "toolcrib.errors", "toolcrib.sources.web_guard"}
     for path in Path(toolcrib_cms.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "toolcrib":
@@ -169,3 +170,15 @@ async def test_what_was_done_can_be_undone(cms: Cms) -> None:
         "page_old-pricing", "sec_old_pricing_text", "sec_old_pricing_cta", "nav_footer_prices"
     ]  # fmt: skip
     assert cms.render_site("/site/old-pricing").html == page
+
+
+def test_the_definitions_are_those_of_the_real_tools(cms: Cms) -> None:
+    assert FILE.read_text("utf-8") == write_definitions(cms.catalog), "run `make docs`"
+    assert write_definitions(toolcrib_cms.definitions) == write_definitions(cms.catalog)
+
+
+async def test_a_definition_says_that_it_cannot_run() -> None:
+    (tool, *_) = toolcrib_cms.definitions
+    result = await tool.call({})
+    assert result.failed
+    assert "toolcrib_cms:catalog" in result.text

@@ -190,7 +190,7 @@ def test_without_the_driver_one_is_told_what_to_install(monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(MissingExtraError) as raised:
         PostgresDatabase("postgresql:///crib")
-    assert raised.value.hint == "Install it with: pip install 'toolcrib[postgres]'"
+    assert raised.value.hint == "pip install 'toolcrib[postgres]'"
 
 
 async def test_a_closed_database_opens_again(postgres_url: str) -> None:

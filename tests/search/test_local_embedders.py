@@ -177,7 +177,7 @@ def test_without_the_extra_the_error_names_it(
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtraError) as caught:
         make()
-    assert caught.value.hint == f"Install it with: pip install 'toolcrib[{extra}]'"
+    assert caught.value.hint == f"pip install 'toolcrib[{extra}]'"
 
 
 def install(monkeypatch: pytest.MonkeyPatch, package: str, **names: object) -> None:

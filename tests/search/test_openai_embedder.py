@@ -391,4 +391,4 @@ def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "httpx2", None)
     with pytest.raises(MissingExtraError) as caught:
         OpenAIEmbedder(api_key=KEY)
-    assert caught.value.hint == "Install it with: pip install 'toolcrib[openai]'"
+    assert caught.value.hint == "pip install 'toolcrib[openai]'"

@@ -5,11 +5,10 @@ from typing import Any
 
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import AbstractModel, Model, infer_model
-from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.wrapper import WrapperModel
 
 from toolcrib.discovery.wire import Wire
-from toolcrib.errors import MissingExtraError, ModelError, ModelKeyError
+from toolcrib.errors import ModelError, ModelKeyError
 from toolcrib.settings import OFFLINE
 
 _NO_KEY = "none"  # servers that need no key still want the header
@@ -53,7 +52,8 @@ def wire_of(model: AbstractModel) -> Wire:
 
 def streams(model: Model) -> bool:
     """Whether the model can tell its answer piece by piece; scripted ones may not."""
-    return not isinstance(model, FunctionModel) or model.stream_function is not None
+    # Only a `FunctionModel` has this field; to ask for the class would load what only batches need.
+    return getattr(model, "stream_function", model) is not None
 
 
 def retries_itself(model: Model) -> bool:
@@ -87,8 +87,6 @@ def _at(base_url: str, name: str, api_key: str) -> Model:
 
 
 def _offline() -> Model:
-    try:
-        from toolcrib.agent.offline import OfflineModel
-    except ModuleNotFoundError as error:  # pragma: no cover - it is part of the package
-        raise MissingExtraError("The offline model", "agent") from error
+    from toolcrib.agent.offline import OfflineModel
+
     return OfflineModel()

@@ -11,7 +11,7 @@ from datetime import date
 from functools import cache
 from importlib.resources import files
 
-from toolcrib.errors import MissingExtraError, PromptError, did_you_mean
+from toolcrib.errors import PromptError, did_you_mean, require
 
 _SECTION = re.compile(r"<(?P<name>[a-z-]+)>(?P<text>.*?)</(?P=name)>\n?", re.DOTALL)
 
@@ -59,10 +59,9 @@ def template() -> str:
 
 @cache
 def _rendered(source: str, finder: str, today: str) -> str:
-    try:
-        from minijinja import Environment, TemplateError
-    except ImportError:
-        raise MissingExtraError("The agent", "agent") from None
+    require("agent", "The agent")
+    from minijinja import Environment, TemplateError
+
     environment = Environment(undefined_behavior="strict")
     try:
         return environment.render_str(source, finder=finder, date=today).strip()

@@ -17,7 +17,7 @@ from toolcrib.cli.load import load_catalog
 from toolcrib.cli.options import Flag, From, Json
 from toolcrib.cli.output import Columns, note, say, write_json
 from toolcrib.cli.sources import SECONDS, made_sources
-from toolcrib.errors import StoreError
+from toolcrib.errors import StoreError, require_mcp
 from toolcrib.postgres.address import is_postgres
 from toolcrib.postgres.database import PostgresDatabase
 from toolcrib.settings import Settings
@@ -132,6 +132,7 @@ def runners_here(local: Catalog, mcp: Iterable[Path], seconds: float = SECONDS) 
     """Who runs the tools of each source in this process: its own code, or a server that it starts itself."""
     runners: dict[str, Runner] = {tool.source: FromCatalog(local) for tool in local}
     if paths := tuple(mcp):
+        require_mcp("An MCP server")
         from toolcrib.sources.mcp import McpSource  # late: loads the MCP libraries
         from toolcrib.sources.mcp_config import read_mcp_servers
         from toolcrib.sources.mcp_limits import McpLimits

@@ -12,7 +12,7 @@ from toolcrib.cli.load import load_catalog
 from toolcrib.cli.options import Flag, From
 from toolcrib.cli.output import note
 from toolcrib.cli.sessions import StorePlace
-from toolcrib.errors import LoadError, MissingExtraError
+from toolcrib.errors import LoadError, require
 from toolcrib.settings import OFFLINE, Settings
 
 if TYPE_CHECKING:
@@ -64,11 +64,10 @@ def chat(
 
 def _crib(source: str | None, model: str, surface: SurfaceName) -> "Crib":
     os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # it would stand between question and answer
-    try:
-        from toolcrib.agent.crib import Crib  # late: Pydantic AI takes a second or two
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("A chat", "agent") from error
-    crib = Crib(load_catalog(source), model=model, surface=_surface(surface))
+    require("agent" if source else "demo", "A chat" if source else "A chat without --from")
+    from toolcrib.agent.crib import Crib  # late: Pydantic AI takes a second or two
+
+    crib = Crib(load_catalog(source, calls=True), model=model, surface=_surface(surface))
     _ = crib.thinker  # a model that cannot be used is said before anything else
     return crib
 

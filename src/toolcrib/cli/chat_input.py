@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Protocol
 
-from toolcrib.errors import MissingExtraError
+from toolcrib.errors import require
 
 PROMPT = "> "
 # An answer to a question of ours. What else is said is no yes.
@@ -59,12 +59,11 @@ class TypedLines:
     typed = True
 
     def __init__(self, history: Path, commands: Sequence[str]) -> None:
-        try:
-            from prompt_toolkit import PromptSession  # late: only a chat at a terminal needs it
-            from prompt_toolkit.completion import WordCompleter
-            from prompt_toolkit.history import FileHistory, InMemoryHistory
-        except ImportError:
-            raise MissingExtraError("A chat", "agent") from None
+        require("agent", "A chat")
+        from prompt_toolkit import PromptSession  # late: only a chat at a terminal needs it
+        from prompt_toolkit.completion import WordCompleter
+        from prompt_toolkit.history import FileHistory, InMemoryHistory
+
         kept = FileHistory(str(history)) if _is_ours(history) else InMemoryHistory()
         completer = WordCompleter(list(commands), sentence=True)
         self._session: PromptSession[str] = PromptSession(

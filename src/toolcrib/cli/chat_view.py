@@ -7,7 +7,7 @@ import atexit
 import json
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.panel import Panel
@@ -15,8 +15,10 @@ from rich.status import Status
 from rich.text import Text
 
 from toolcrib.agent import events
-from toolcrib.cli.chat_markdown import MarkdownStream
 from toolcrib.cli.output import clean, complain, console, note
+
+if TYPE_CHECKING:
+    from toolcrib.cli.chat_markdown import MarkdownStream
 
 WAITS = "requires_confirmation:"  # what the model reads when a call waits for the user's yes
 MOST_RESULT_LINES = 6
@@ -34,7 +36,7 @@ class ChatView:
         self._spinner: Status | None = None
         self._open_line = False  # words stand on the last line, and no end of line yet
         page = Console(highlight=False)
-        self._markdown = MarkdownStream(page) if self._live and not page.is_dumb_terminal else None
+        self._markdown = _markdown(page) if self._live and not page.is_dumb_terminal else None
         atexit.register(self._settle)  # whatever ends the program: a cursor that was hidden is shown again
         self._streamed = ""
         self._started: dict[str, events.ToolStarted] = {}
@@ -158,6 +160,12 @@ class EventLines:
 
     def stopped(self) -> None:
         self.show(events.Failed(message="Stopped by the user."))
+
+
+def _markdown(page: Console) -> "MarkdownStream":
+    from toolcrib.cli.chat_markdown import MarkdownStream  # late: only a terminal needs it
+
+    return MarkdownStream(page)
 
 
 def said(arguments: Mapping[str, Any]) -> str:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from toolcrib.cli.output import note, say
-from toolcrib.cli.serve import HOST, PORT, run_server, server_extra
-from toolcrib.errors import MissingExtraError
+from toolcrib.cli.serve import HOST, PORT, no_banner, run_server
+from toolcrib.errors import require
 from toolcrib.settings import OFFLINE, Settings
 
 if TYPE_CHECKING:
@@ -54,9 +54,11 @@ def demo(
         reset: Throw away what was changed before, and all talks, and start anew.
         browser: Open the page.
     """
-    with server_extra():
-        from toolcrib.server.options import Options
-        from toolcrib.server.taken_socket import address, taken_socket
+    require("demo", "The demo")
+    no_banner()
+    from toolcrib.server.options import Options
+    from toolcrib.server.taken_socket import address, taken_socket
+
     options = Options(host=HOST, port=port)
     running = f"http://{HOST}:{port}/"
     if not reset and _is_demo(running):
@@ -79,22 +81,18 @@ def demo(
 
 
 def _demo(settings: Settings, reset: bool) -> "Served":
-    try:
-        from toolcrib_cms import build
-        from toolcrib_cms.cms import GUIDANCE
-        from toolcrib_cms.settings import CmsSettings
-
-        folder = CmsSettings.from_environment().data_folder
-        cms = build(folder)
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("The demo", "cms") from error
     from toolcrib.agent.crib import Crib
     from toolcrib.agent.prompt import Prompt
     from toolcrib.discovery.guidance import Guidance
     from toolcrib.policy import Decision, Policy, Rule
     from toolcrib.server.served import Served
     from toolcrib.stores.store import open_store
+    from toolcrib_cms import build
+    from toolcrib_cms.cms import GUIDANCE
+    from toolcrib_cms.settings import CmsSettings
 
+    folder = CmsSettings.from_environment().data_folder
+    cms = build(folder)
     if reset:
         cms.reset()
         _forget(folder)

@@ -19,7 +19,7 @@ from toolcrib.cli.options import Flag, Json
 from toolcrib.cli.output import note, say
 from toolcrib.cli.serve import Names, tenants
 from toolcrib.cli.sources import DEFAULT, SECONDS, made_sources
-from toolcrib.errors import GatewayError, MissingExtraError
+from toolcrib.errors import GatewayError, require
 from toolcrib.settings import Settings
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ def gateway(
         timeout: How long a server may take to start, in seconds.
         dry_run: Start every server once, tell what would be served and what is held back, and end.
     """
+    require("gateway", "The gateway")
     settings = Settings.from_environment()
     if lock is not None and catalogue is not None:
         hint = "Review changes with `toolcrib catalogue publish --review`, and leave out --lock."
@@ -125,17 +126,15 @@ def _made(
     remember: bool,
     activate: bool,
 ) -> "Gateway":
-    try:
-        from toolcrib.gateway.gate import Gate
-        from toolcrib.gateway.install import is_a_gateway
-        from toolcrib.gateway.lock import open_lock
-        from toolcrib.gateway.policy_file import read_policy
-        from toolcrib.gateway.remembered import Remembered
-        from toolcrib.gateway.server import Gateway
-        from toolcrib.sources.group import SourceGroup
-        from toolcrib.sources.mcp import McpSource
-    except ModuleNotFoundError as error:  # pragma: no cover  # installed wherever the tests run
-        raise MissingExtraError("The gateway", "gateway") from error
+    from toolcrib.gateway.gate import Gate
+    from toolcrib.gateway.install import is_a_gateway
+    from toolcrib.gateway.lock import open_lock
+    from toolcrib.gateway.policy_file import read_policy
+    from toolcrib.gateway.remembered import Remembered
+    from toolcrib.gateway.server import Gateway
+    from toolcrib.sources.group import SourceGroup
+    from toolcrib.sources.mcp import McpSource
+
     gate = Gate(Catalog())
     if catalogue is not None:
         sources = SourceGroup([shared_source(catalogue, gate, paths, seconds)])

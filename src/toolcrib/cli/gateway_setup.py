@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from toolcrib.cli.options import Flag, Json
 from toolcrib.cli.output import note, say, write_json
 from toolcrib.cli.sources import DEFAULT
-from toolcrib.errors import GatewayError
+from toolcrib.errors import GatewayError, require
 from toolcrib.postgres.address import is_postgres
 from toolcrib.settings import Settings
 
@@ -51,6 +51,7 @@ def install(
         file: The client's file, if it is not where the client usually has it.
         write: Write it.
     """
+    require("gateway", "The gateway")
     from toolcrib.gateway import install as clients
 
     known = clients.client_named(client)
@@ -84,6 +85,7 @@ def approve(*names: str, lock: str, yes: Flag = False, json: Json = False) -> in
         lock: The file of approved definitions, or the database in which gateways share them.
         yes: Approve without asking.
     """
+    require("gateway", "The gateway")
     from toolcrib.gateway.lock import open_lock
 
     if not is_postgres(lock) and not Path(lock).exists():

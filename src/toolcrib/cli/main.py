@@ -3,6 +3,7 @@
 The verbs are loaded late, in here: whoever presses Ctrl-C while Python still reads them gets no traceback.
 """
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -36,6 +37,7 @@ EXIT_CODES: dict[type[ToolcribError], int] = {  # any other is USAGE
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line and give its exit code."""
+    gc.set_threshold(20_000, 20)  # what loading makes stays: looking for garbage in it takes a tenth of a start
     try:
         return _run(arguments)
     except KeyboardInterrupt:
@@ -50,11 +52,13 @@ def _run(arguments: Sequence[str] | None) -> int:
     from cyclopts import CycloptsError
 
     from toolcrib.cli.output import complain, speak_any_script
-    from toolcrib.cli.verbs import app
+    from toolcrib.cli.verbs import make_app
 
     speak_any_script()
+    words = sys.argv[1:] if arguments is None else arguments
+    app = make_app(listing=all(word.startswith("-") for word in words))
     try:
-        code = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        code = app(words, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()  # here, so that a closed pipe is noticed here
     except CycloptsError as error:
         complain(*_message_and_hint(error))

@@ -9,8 +9,6 @@ from io import TextIOWrapper
 from typing import TextIO, TypeVar
 
 from rich.console import Console
-from rich.progress import Progress, TextColumn, TimeElapsedColumn, track
-from rich.table import Table
 from rich.text import Text
 
 Item = TypeVar("Item")
@@ -61,11 +59,17 @@ def complain(message: str, hint: str | None = None) -> None:
 
 def progress(items: Sequence[Item], doing: str) -> Iterable[Item]:
     """The items, with a bar on stderr while they last when somebody watches."""
-    return track(items, doing, console=console(sys.stderr), transient=True, disable=not sys.stderr.isatty())
+    if not sys.stderr.isatty():
+        return items
+    from rich.progress import track  # late, as all of Rich that only some verbs need
+
+    return track(items, doing, console=console(sys.stderr), transient=True)
 
 
 async def counting(items: AsyncIterator[Item], doing: str) -> AsyncIterator[Item]:
     """The items, of which nobody knows how many will come, counted on stderr when somebody watches."""
+    from rich.progress import Progress, TextColumn, TimeElapsedColumn
+
     shown = Progress(
         TextColumn(f"{doing}: {{task.completed:,}}"),
         TimeElapsedColumn(),
@@ -96,6 +100,8 @@ class Columns:
         self.rows.append(tuple(clean(cell.replace("\n", " ")) for cell in cells))
 
     def show(self) -> None:
+        from rich.table import Table
+
         table = Table(*self.heads, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
         for row in self.rows:
             table.add_row(*(Text(cell) for cell in row))

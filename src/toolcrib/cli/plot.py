@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from toolcrib.errors import MissingExtraError, ToolcribError
+from toolcrib.errors import ToolcribError, require
 from toolcrib.search.evaluate import Evaluation
 
 FORMATS = (".svg", ".png")
@@ -14,10 +14,7 @@ def require_plot(path: Path) -> None:
     """Say at once, before the long work, that a picture cannot be made."""
     if path.suffix.lower() not in FORMATS:
         raise ToolcribError(f"{str(path)!r} is not a picture we can draw.", hint="Name it `.svg` or `.png`.")
-    try:
-        import matplotlib  # noqa: F401  # pyright: ignore[reportUnusedImport]
-    except ImportError as missing:
-        raise MissingExtraError("A plot", "plot") from missing
+    require("plot", "A plot")
 
 
 def draw(seen: Evaluation, path: Path) -> None:

@@ -15,7 +15,7 @@ from toolcrib.cli.chat import NO_ANSWER, OK, STOPPED, WAITS
 from toolcrib.cli.options import Flag, Json
 from toolcrib.cli.output import clean, note
 from toolcrib.cli.sessions import StorePlace
-from toolcrib.errors import AppError, MissingExtraError
+from toolcrib.errors import AppError, require
 from toolcrib.settings import Settings
 
 if TYPE_CHECKING:
@@ -58,10 +58,9 @@ def run(
         verbose: Show the logs, with the tracebacks of tools that fail.
     """
     os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # it would stand between question and answer
-    try:
-        from toolcrib.apps.build import load_app  # late: Pydantic AI takes a second or two
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("An app", "agent") from error
+    require("agent", "An app")
+    from toolcrib.apps.build import load_app  # late: Pydantic AI takes a second or two
+
     loaded = load_app(app, model=model, workdir=workdir)
     if check:
         from toolcrib.cli.run_check import told

@@ -2,8 +2,8 @@
 
 import logging
 import os
-from collections.abc import Generator, Iterable
-from contextlib import closing, contextmanager
+from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -14,7 +14,7 @@ from toolcrib.cli.load import load_catalog
 from toolcrib.cli.options import Flag, From
 from toolcrib.cli.output import note, say
 from toolcrib.cli.sessions import StorePlace
-from toolcrib.errors import LoadError, MissingExtraError
+from toolcrib.errors import LoadError, require
 from toolcrib.settings import Settings
 
 if TYPE_CHECKING:
@@ -70,8 +70,11 @@ def serve(
     if mcp and catalogue is None:
         raise LoadError("--mcp gives the code of a catalogue's tools.", hint="Give --catalogue, too; or an app.")
     settings = Settings.from_environment()
-    with server_extra():
-        from toolcrib.server.options import Options
+    shows_the_cms = app is None and source is None and catalogue is None
+    require("demo" if shows_the_cms else "server", "The server")
+    no_banner()
+    from toolcrib.server.options import Options
+
     options = Options(
         host=host,
         port=port,
@@ -98,14 +101,9 @@ def tenants(tokens: Iterable[str]) -> dict[str, str]:
     return {secret: tenant for tenant, _, secret in pairs}
 
 
-@contextmanager
-def server_extra() -> Generator[None]:
-    """What the server needs may not be installed."""
-    os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # it would stand between the lines of the log
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("The server", "server") from error
+def no_banner() -> None:
+    """Pydantic AI would greet between the lines of the log."""
+    os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
 
 
 def run_server(
@@ -138,23 +136,21 @@ def _with_spans(served: "Served") -> "Served":
 
 
 def _tools(source: str | None, model: str | None, place: str | None, settings: Settings) -> "Served":
-    with server_extra():
-        from toolcrib.agent.crib import Crib
-        from toolcrib.server.served import Served
+    from toolcrib.agent.crib import Crib
+    from toolcrib.server.served import Served
     from toolcrib.stores.store import open_store
 
-    crib = Crib(load_catalog(source), model=model or settings.model)
+    crib = Crib(load_catalog(source, calls=True), model=model or settings.model)
     return Served(crib=crib, store=open_store(place or settings.sessions))
 
 
 def _shared(
     place: str, source: str | None, mcp: Iterable[Path], model: str | None, store: str | None, settings: Settings
 ) -> "Served":
-    with server_extra():
-        from toolcrib.agent.crib import Crib
-        from toolcrib.server.served import Served
+    from toolcrib.agent.crib import Crib
     from toolcrib.catalog import Catalog
     from toolcrib.cli.catalogue import following, postgres_place, runners_here
+    from toolcrib.server.served import Served
     from toolcrib.stores.store import open_store
 
     catalog = Catalog()
@@ -167,9 +163,8 @@ def _shared(
 
 
 def _app(path: Path, model: str | None, place: str | None, settings: Settings) -> "Served":
-    with server_extra():
-        from toolcrib.apps.build import load_app
-        from toolcrib.server.served import Served
+    from toolcrib.apps.build import load_app
+    from toolcrib.server.served import Served
     from toolcrib.stores.store import open_store
 
     app = load_app(path, model=model)

@@ -14,7 +14,7 @@ from toolcrib.cli.options import Flag, Json
 from toolcrib.cli.output import Columns, note, say, write_json
 from toolcrib.cli.sources_login import login, logout
 from toolcrib.discovery.tokens import TokenCount, definitions_tokens, is_exact
-from toolcrib.errors import SourceConfigError
+from toolcrib.errors import SourceConfigError, require_mcp
 from toolcrib.settings import Settings
 from toolcrib.sources.mcp_config import read_mcp_servers
 from toolcrib.sources.mcp_server import McpServer
@@ -89,6 +89,7 @@ def made_sources(
     paths: Sequence[Path], catalog: ToolHolder, seconds: float, *, read: ReadServers = read_mcp_servers
 ) -> "list[McpSource | OpenApiSource]":
     """A source for each server of the files. Of an app only `read=named_servers` takes the servers: it is more."""
+    require_mcp("An MCP server")
     from toolcrib.sources.mcp import McpSource  # late, as below: they load the MCP and HTTP libraries
     from toolcrib.sources.mcp_limits import McpLimits
     from toolcrib.sources.mcp_login import saved_login

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from toolcrib.cli.named_servers import named_servers
 from toolcrib.cli.options import Flag
 from toolcrib.cli.output import note, say
-from toolcrib.errors import SourceConfigError, SourceLoginError, did_you_mean
+from toolcrib.errors import SourceConfigError, SourceLoginError, did_you_mean, require_mcp
 from toolcrib.settings import Settings, variable
 from toolcrib.sources.mcp_server import McpServer
 
@@ -50,6 +50,7 @@ def login(
         timeout: How long to wait for you, in seconds.
         no_browser: Only show the address of the page.
     """
+    require_mcp("A login")
     from toolcrib.sources.mcp_login_flow import log_in
 
     server = _server(name, config)
@@ -74,6 +75,7 @@ def logout(name: str, *config: Path) -> int:
         name: The server, as its configuration names it.
         config: Files that name servers, also apps; `.mcp.json` if none is given.
     """
+    require_mcp("A login")
     from toolcrib.sources.mcp_login import LoginFile
 
     if LoginFile(_server(name, config), Settings.from_environment().logins).forget():

@@ -7,11 +7,13 @@ and the texts of each message as they stand in the request body, so a bill may s
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
 from typing import Any, cast
-from warnings import catch_warnings
 from weakref import ref
 
 from toolcrib.discovery.token_estimate import estimate
@@ -22,7 +24,6 @@ from toolcrib.tools.tool import Tool
 _O200K_MODELS = re.compile(
     r"(?:.*[:/])?(?:gpt-4o|gpt-4\.[1-9]|gpt-[5-9]|gpt-oss|chatgpt-4o|codex-mini|o[1-9])(?![a-z0-9])"
 )
-_LONGEST_ENCODED = 500_000  # characters; bpe-openai refuses a million
 _MESSAGE_MARKS = 4  # tokens around each message: its start, its role, its end
 # Keys of a message whose values are no text to the model: tags, identifiers, and files, which are priced otherwise.
 _NO_TEXT = {"role", "type", "id", "call_id", "tool_call_id", "tool_use_id", "status"} | {"image_url", "source", "file"}
@@ -124,17 +125,35 @@ def _counts_of(tool: Tool) -> dict[str, int]:
 
 @cache
 def _o200k() -> Callable[[str], int] | None:
-    """The exact counter, if it is installed; loading it takes half a second, once."""
-    with catch_warnings(action="ignore", category=DeprecationWarning):  # it reads its files in an old way
+    """The exact counter, if it is installed."""
+    bindings = _bpe_bindings()
+    if bindings is None:
+        return None
+    count: Callable[[str], int] = bindings.tokenizer_for_encoding("o200k_base").count
+
+    def count_any(text: str) -> int:
         try:
-            from bpe_openai import get_encoding  # pyright: ignore[reportMissingTypeStubs]  # the package has none
-        except ImportError:
-            return None
-        encode = cast("Callable[[str], list[int]]", get_encoding("o200k_base").encode_ordinary)
+            return count(text)
+        except UnicodeEncodeError:  # half of a surrogate pair, which no provider could be sent
+            return count(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
-    def count(text: str) -> int:
-        if len(text) <= _LONGEST_ENCODED:
-            return len(encode(text))
-        return sum(len(encode(text[at : at + _LONGEST_ENCODED])) for at in range(0, len(text), _LONGEST_ENCODED))
+    return count_any
 
-    return count
+
+def _bpe_bindings() -> Any:
+    """The compiled part of `bpe-openai`, without its package, which reads three vocabularies into memory on import.
+
+    Alone it takes 0.04 s and 67 MB instead of 0.4 s and 140 MB.
+    """
+    package, name = find_spec("bpe_openai"), "bpe_openai._bindings"
+    if package is None:
+        return None
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = PathFinder.find_spec(name, package.submodule_search_locations)
+    if spec is None or spec.loader is None:
+        return None
+    # Registered, so that whoever imports the package later gets this one: a process can load it only once.
+    sys.modules[name] = module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

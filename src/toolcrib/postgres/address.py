@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from toolcrib.errors import MissingExtraError, StoreError
+from toolcrib.errors import StoreError, require
 
 SCHEMES = ("postgresql", "postgres")
 # What a URL may say otherwise. A server that vanished without a word is noticed after half a minute, not after hours.
@@ -27,11 +27,10 @@ class PostgresAddress:
     @classmethod
     def read(cls, url: str) -> "PostgresAddress":
         """The address that a URL gives."""
-        try:
-            from psycopg import ProgrammingError
-            from psycopg.conninfo import conninfo_to_dict
-        except ImportError as error:
-            raise MissingExtraError("PostgreSQL", "postgres") from error
+        require("postgres", "PostgreSQL")
+        from psycopg import ProgrammingError
+        from psycopg.conninfo import conninfo_to_dict
+
         scheme, separator, rest = url.partition("://")
         try:
             said = conninfo_to_dict(f"postgresql://{rest}") if separator and scheme in SCHEMES else {}

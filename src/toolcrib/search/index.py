@@ -5,7 +5,6 @@ any thread. The walk of one search: exact name, words, meaning unless the words 
 confidence, companions.
 """
 
-import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from threading import RLock
@@ -114,6 +113,8 @@ class ToolIndex:
         waiting = sum(len(step.added) for step in tuple(self._steps))
         slow = (self._embedder is not None and self._embedder.remote) or waiting > OFF_LOOP_FROM
         if slow or not self._lock.acquire(blocking=False):
+            import asyncio  # late: a search that waits for nobody needs no event loop
+
             return await asyncio.to_thread(self.search, query, limit=limit, where=where)
         try:
             return self.search(query, limit=limit, where=where)

@@ -10,12 +10,11 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Protocol
 
 from numpy.typing import ArrayLike
 
-from toolcrib.errors import EmbedderError, MissingExtraError
+from toolcrib.errors import EmbedderError, require
 from toolcrib.search.embedder import Vectors
 from toolcrib.search.unit_vectors import unit_vectors
 
@@ -91,7 +90,7 @@ class FastembedEmbedder(_LocalEmbedder):
         self, model: str = MULTILINGUAL_MODEL, *, loaded: FastembedModel | None = None, batch_size: int = 64
     ) -> None:
         if loaded is None:
-            _require("fastembed", "FastembedEmbedder", extra="fastembed")
+            require("fastembed", "FastembedEmbedder")
 
         def load() -> _Encoders:
             encoder: FastembedModel = loaded or import_module("fastembed").TextEmbedding(model_name=model)
@@ -128,7 +127,7 @@ class SentenceTransformersEmbedder(_LocalEmbedder):
         batch_size: int = 32,
     ) -> None:
         if loaded is None:
-            _require("sentence_transformers", "SentenceTransformersEmbedder", extra="sentence-transformers")
+            require("sentence-transformers", "SentenceTransformersEmbedder")
 
         def load() -> _Encoders:
             encoder: SentenceTransformersModel = loaded or import_module("sentence_transformers").SentenceTransformer(
@@ -146,12 +145,6 @@ class SentenceTransformersEmbedder(_LocalEmbedder):
             )
 
         super().__init__(model, id=f"sentence-transformers:{model}{_mark(query_prompt, document_prompt)}", load=load)
-
-
-def _require(package: str, feature: str, *, extra: str) -> None:
-    # Only looks whether it is there: importing either package takes seconds.
-    if find_spec(package) is None:
-        raise MissingExtraError(feature, extra)
 
 
 def _mark(*prompts: str | None) -> str:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from toolcrib.errors import EmbedderError, MissingExtraError
+from toolcrib.errors import EmbedderError, require
 from toolcrib.search.embedder import Vectors
 from toolcrib.search.unit_vectors import unit_vectors
 
@@ -44,10 +44,9 @@ class OpenAIEmbedder:
         encoding: Literal["float", "base64"] = "float",
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        try:
-            from toolcrib.search.embeddings_endpoint import EmbeddingsEndpoint  # late: an HTTP stack
-        except ModuleNotFoundError as error:
-            raise MissingExtraError("OpenAIEmbedder", "openai") from error
+        require("openai", "OpenAIEmbedder")
+        from toolcrib.search.embeddings_endpoint import EmbeddingsEndpoint  # late: an HTTP stack
+
         if batch_size < 1 or retries < 0 or timeout_seconds <= 0 or (dimensions is not None and dimensions < 1):
             raise EmbedderError(
                 "`batch_size`, `timeout_seconds` and `dimensions` must be positive, `retries` at least 0."

@@ -7,17 +7,12 @@ its particles cling to the nouns, so it is treated the same.
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 
 # Longer texts say nothing more about what is wanted, and a request may be anything, also 100 kB of it.
 MAX_CHARACTERS = 8_000
 
-# The letters of Latin, Greek and Cyrillic, the scripts that have two cases and are used in names.
-_LETTERS = [chr(code) for code in range(0x41, 0x530)]
-_SMALL = "".join(letter for letter in _LETTERS if letter.islower())
-_LARGE = "".join(letter for letter in _LETTERS if letter.isupper())
 # A capital that begins a word within a word. It stands first: looking back at every letter takes three times as long.
-_CAMEL = re.compile(f"[{_LARGE}](?:(?<=[{_SMALL}][{_LARGE}])|(?=[{_SMALL}])(?<=[{_LARGE}\\d][{_LARGE}]))")
 _ASCII_CAMEL = re.compile(r"[A-Z](?:(?<=[a-z][A-Z])|(?=[a-z])(?<=[A-Z0-9][A-Z]))")
 _OPENED = r" \g<0>"
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
@@ -59,11 +54,20 @@ def normalise(text: str) -> str:
         # Most tools and many requests; the same as below, several times as fast.
         return text if text.islower() else _ASCII_CAMEL.sub(_OPENED, text).lower()
     text = _NOISE.sub("", unicodedata.normalize("NFKC", text))
-    opened = _CAMEL.sub(_OPENED, text)
+    opened = _camel().sub(_OPENED, text)
     if opened.isascii():
         return opened.lower()
     # Case folding `İ` leaves a dot behind, and other letters decompose: compose again.
     return unicodedata.normalize("NFC", opened.casefold()).replace("i\u0307", "i")
+
+
+@cache  # late: compiling it takes as long as fifty searches, and English alone never needs it
+def _camel() -> re.Pattern[str]:
+    """`_ASCII_CAMEL` for Latin, Greek and Cyrillic, the scripts that have two cases and are used in names."""
+    letters = [chr(code) for code in range(0x41, 0x530)]
+    small = "".join(letter for letter in letters if letter.islower())
+    large = "".join(letter for letter in letters if letter.isupper())
+    return re.compile(f"[{large}](?:(?<=[{small}][{large}])|(?=[{small}])(?<=[{large}\\d][{large}]))")
 
 
 def plain(word: str) -> str:

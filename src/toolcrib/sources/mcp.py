@@ -1,4 +1,4 @@
-"""MCP servers as sources of tools. Needs the extra `gateway`; import it late, for it loads the MCP libraries."""
+"""MCP servers as sources of tools (extra `agent` or `gateway`). Import it late: it loads the MCP libraries."""
 
 import asyncio
 import logging
@@ -21,8 +21,8 @@ try:
 
     from toolcrib.sources.mcp_connection import McpConnection, Sleep
     from toolcrib.sources.mcp_tool import McpToolCall, tool_of
-except ImportError as error:  # pragma: no cover  # installed wherever the tests run
-    raise MissingExtraError("Tools of MCP servers", "gateway") from error
+except ModuleNotFoundError as error:
+    raise MissingExtraError("A tool of an MCP server", "gateway") from error
 
 if TYPE_CHECKING:
     import httpx2

@@ -9,16 +9,14 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
-from toolcrib.errors import AddressRefusedError, MissingExtraError, WebError
+from toolcrib.errors import AddressRefusedError, WebError, require
 from toolcrib.sources.web_addresses import is_odd_number, is_public
 from toolcrib.sources.web_body import read_body
 
-try:
-    import httpx2
-except ImportError as error:  # pragma: no cover  # installed wherever the tests run
-    raise MissingExtraError("Fetching from the web", "web") from error
+if TYPE_CHECKING:
+    import httpx2  # late: what tools and their schemas say of the web needs no HTTP client
 
 Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 
@@ -99,7 +97,7 @@ class WebGuard:
         limits: WebLimits | None = None,
         resolve: Resolver = system_resolver,
         open_origins: Collection[str] = (),
-        transport: httpx2.AsyncBaseTransport | None = None,
+        transport: "httpx2.AsyncBaseTransport | None" = None,
     ) -> None:
         self._limits = limits or WebLimits()
         self._resolve = resolve
@@ -116,6 +114,9 @@ class WebGuard:
         limits: WebLimits | None = None,
     ) -> WebResponse:
         """One request and its redirects; raises `AddressRefusedError` or `WebError`."""
+        require("agent", "Fetching from the web")
+        import httpx2
+
         bounds = limits or self._limits
         try:
             async with asyncio.timeout(bounds.seconds):
@@ -132,6 +133,8 @@ class WebGuard:
     async def _follow(
         self, url: str, method: str, headers: dict[str, str], content: bytes | None, limits: WebLimits
     ) -> WebResponse:
+        import httpx2
+
         headers = {name: value for name, value in headers.items() if name.lower() not in _OURS}
         target, passed = _parsed(url), list[str]()
         async with httpx2.AsyncClient(transport=self._transport, trust_env=False, timeout=limits.seconds) as client:
@@ -155,12 +158,14 @@ class WebGuard:
 
     async def _ask(
         self,
-        client: httpx2.AsyncClient,
-        url: httpx2.URL,
+        client: "httpx2.AsyncClient",
+        url: "httpx2.URL",
         method: str,
         headers: Mapping[str, str],
         content: bytes | None,
-    ) -> httpx2.Response:
+    ) -> "httpx2.Response":
+        import httpx2
+
         addresses = await self._checked_addresses(url)
         name = url.raw_host.decode("ascii")
         port = f":{url.port}" if url.port else ""
@@ -182,7 +187,7 @@ class WebGuard:
                 refused = error
         raise refused or WebError(f"{name} has no address.")
 
-    async def _checked_addresses(self, url: httpx2.URL) -> Sequence[str]:
+    async def _checked_addresses(self, url: "httpx2.URL") -> Sequence[str]:
         host, port = url.host, url.port or (443 if url.scheme == "https" else 80)
         is_open = _origin(url) in self._open_origins
         if not is_open and (is_odd_number(host) or (port < 1024 and port not in _WEB_PORTS)):
@@ -198,7 +203,7 @@ class WebGuard:
 
 
 async def _received(
-    response: httpx2.Response, url: httpx2.URL, limits: WebLimits, passed: Sequence[str]
+    response: "httpx2.Response", url: "httpx2.URL", limits: WebLimits, passed: Sequence[str]
 ) -> WebResponse:
     coding = response.headers.get("content-encoding", "identity")
     body, cut = await read_body(response.aiter_raw(), coding, limits.body_bytes)
@@ -212,7 +217,9 @@ async def _received(
     )
 
 
-def _parsed(url: str) -> httpx2.URL:
+def _parsed(url: str) -> "httpx2.URL":
+    import httpx2
+
     try:
         parsed = httpx2.URL(url.strip())
         parsed.raw_host.decode("ascii")
@@ -227,13 +234,13 @@ def _parsed(url: str) -> httpx2.URL:
     return parsed.copy_with(fragment=None)
 
 
-def _origin(url: httpx2.URL) -> str:
+def _origin(url: "httpx2.URL") -> str:
     port = f":{url.port}" if url.port else ""
     host = url.raw_host.decode("ascii").lower()
     return f"{url.scheme}://[{host}]{port}" if ":" in host else f"{url.scheme}://{host}{port}"
 
 
-def _refused(url: httpx2.URL, reason: str) -> AddressRefusedError:
+def _refused(url: "httpx2.URL", reason: str) -> AddressRefusedError:
     return AddressRefusedError(
         f"{url} is not fetched: {reason}.",
         hint="Only public web addresses can be reached. Ask the user for another one.",

@@ -1,6 +1,5 @@
 """How a function tool runs: arguments in, a result out, and no exception in between."""
 
-import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Mapping
@@ -61,6 +60,8 @@ class FunctionCall:
         if _is_async(self.function):
             value = self.function(**keywords)
         else:
+            import asyncio  # late: whoever only reads tools needs no event loop
+
             value = await asyncio.to_thread(self._run_here, keywords)
             if isinstance(value, _Raised):
                 raise value.error

@@ -1,13 +1,8 @@
 """What every test shares."""
 
-import sys
 from collections.abc import Generator
-from pathlib import Path
 
 import pytest
-
-# `benchmarks` is not part of the package; its scripted provider (`benchmarks.wire`) serves many tests.
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.postgres_server import PostgresServer, missing
 

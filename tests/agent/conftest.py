@@ -1,16 +1,11 @@
 """What the tests of the agent share."""
 
-import sys
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
 from toolcrib.stores.session import Session
 from toolcrib.stores.sqlite import SqliteStore
-
-# Helpers such as `scripted_agent` stand beside the tests; `--import-mode=importlib` alone does not find them.
-sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture

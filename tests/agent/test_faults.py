@@ -2,8 +2,8 @@
 
 import pytest
 from pydantic_ai import exceptions
-from scripted_agent import Shop, scripted
 
+from tests.support.agent import Shop, scripted
 from toolcrib.agent.faults import Fault, fault_of, without_secrets
 from toolcrib.agent.runner import run
 from toolcrib.errors import StoreError

@@ -2,8 +2,8 @@
 
 from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart, UserPromptPart
 from pydantic_ai.tools import ToolDefinition
-from scripted_agent import Shop, scripted
 
+from tests.support.agent import Shop, scripted
 from toolcrib.agent.report import HistoryCount, Report, Tokens, definitions_tokens
 from toolcrib.agent.runner import run
 from toolcrib.discovery.discovered import Discovered

@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic_ai import Agent
 from pydantic_ai.models.function import FunctionModel
-from scripted_agent import Script, Shop, kinds, scripted
 
+from tests.support.agent import Script, Shop, kinds, scripted
 from toolcrib.agent.crib import Crib
 from toolcrib.agent.events import ToolsEnabled, Warning
 from toolcrib.agent.prompt import Prompt

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pydantic_ai import Agent, DeferredToolRequests, RunContext, ToolDenied
 from pydantic_ai.messages import InstructionDeltaPart, ModelMessage, ModelRequest, ToolReturnPart
-from scripted_agent import Shop, scripted
 
+from tests.support.agent import Shop, scripted
 from toolcrib.agent.toolset import Call, CribToolset
 from toolcrib.discovery.browse_surface import browse_surface
 from toolcrib.discovery.get_tool import compact_surface

@@ -1,6 +1,5 @@
 """What the tests of apps share; their scripted model is that of the agent's tests."""
 
-import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from textwrap import dedent
@@ -9,10 +8,6 @@ import pytest
 
 from toolcrib.stores.session import Session
 from toolcrib.stores.sqlite import SqliteStore
-
-# Helpers such as `scripted_agent` stand beside the tests; `--import-mode=importlib` alone does not find them.
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parents[1] / "agent"))
 
 WriteApp = Callable[..., Path]
 

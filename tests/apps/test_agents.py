@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from scripted_agent import scripted
 
+from tests.support.agent import scripted
 from toolcrib.agent.runner import confirm
 from toolcrib.apps.agent_tools import NEEDS_YES
 from toolcrib.apps.app import App

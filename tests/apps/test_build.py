@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from scripted_agent import scripted
 
+from tests.support.agent import scripted
+from tests.support.mcp_servers import SCRIPTED
 from toolcrib.apps.app import App
 from toolcrib.apps.build import load_app
 from toolcrib.catalog import Catalog
@@ -302,14 +303,13 @@ async def test_sources_outside_are_started_and_stopped(write) -> None:
 
 
 async def test_the_tools_of_an_mcp_server_are_there_and_policies_hold_for_them(write, session: Session) -> None:
-    server = Path(__file__).parents[1] / "sources" / "scripted_server.py"
     path = write(f"""\
         app: {{app_id: bot}}
         runtime: {{surface: browse, tool_injection: discovery}}
         agents: [{{id: main}}]
         tools:
           mcp_servers:
-            parrot: {{command: "{sys.executable}", args: ["{server}"]}}
+            parrot: {{command: "{sys.executable}", args: ["{SCRIPTED}"]}}
           capabilities: {{rules: [{{source: "mcp:parrot", name: "*delete*", policy: hide}}]}}
         """)
     name = "parrot__echo"

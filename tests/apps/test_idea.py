@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from pydantic_ai.messages import ModelMessage, ToolReturnPart
-from scripted_agent import scripted
 
+from tests.support.agent import scripted
 from toolcrib.agent.events import ToolDiscoveryResult, ToolStarted
 from toolcrib.agent.runner import RunResult
 from toolcrib.apps.build import load_app

@@ -2,20 +2,17 @@
 
 import asyncio
 import json
-import sys
 from collections.abc import Generator
 from pathlib import Path
 
 import httpx2
 import pytest
 
+from tests.support.mcp_servers.login import SOON, Desk, open_desk
 from toolcrib.apps.build import load_app
 from toolcrib.apps.mcp_servers import servers_of_app
 from toolcrib.cli.main import main
 from toolcrib.sources.source import SourceState
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "sources"))
-from login_desk import SOON, Desk, open_desk
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from generated_modules import MODULES, installed
-from scripted_agent import scripted
 
+from tests.support.agent import scripted
+from tests.support.generated_modules import MODULES, installed
 from toolcrib.apps.app import App
 from toolcrib.apps.build import load_app
 from toolcrib.discovery.modes import Mode

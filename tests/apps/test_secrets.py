@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted_agent import scripted
 
 from benchmarks.wire import Call, Refuse, Turn, WireServer
+from tests.support.agent import scripted
 from toolcrib.apps.build import load_app
 from toolcrib.apps.supply import guarded
 from toolcrib.apps.variables import Variables

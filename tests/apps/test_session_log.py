@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from scripted_agent import Shop, scripted
 
+from tests.support.agent import Shop, scripted
 from toolcrib.agent.events import Answered, Text
 from toolcrib.agent.runner import run, stream
 from toolcrib.apps.session_log import SessionLog

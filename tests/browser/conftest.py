@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))  # `talking` stands beside the tests; `--import-mode=importlib` alone does not find it
+from tests.support import ROOT
+
 WAIT_MS = 60_000  # the longest that anything may take on a busy machine
 
 
@@ -49,8 +49,9 @@ def demo(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
 
 @pytest.fixture(scope="session")
 def scripted(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server whose model does as it is told (`scripted_server.py`): hostile answers, answers that never end."""
-    with _served([sys.executable, str(HERE / "scripted_server.py")], tmp_path_factory.mktemp("scripted")) as address:
+    """A server whose model does as it is told: hostile answers, answers that never end."""
+    command = [sys.executable, "-m", "tests.support.browser.server"]
+    with _served(command, tmp_path_factory.mktemp("scripted")) as address:
         yield address
 
 
@@ -58,7 +59,10 @@ def scripted(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 def _served(command: list[str], folder: Path) -> Iterator[str]:
     environment = {**os.environ, "TOOLCRIB_CMS_DATA": str(folder), "TOOLCRIB_MODEL": "offline"}
     log = (folder / "server.log").open("w", encoding="utf-8")
-    with log, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=environment, text=True) as process:
+    with (
+        log,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=environment, text=True, cwd=ROOT) as process,
+    ):
         try:
             assert process.stdout is not None
             address = process.stdout.readline().strip()  # said when the socket is taken: connections wait from then on

@@ -1,7 +1,8 @@
 """The CMS by clicking: what is found, what is asked first, and what the site shows after."""
 
 from playwright.sync_api import Page, expect
-from talking import finished, say
+
+from tests.support.browser.chat import finished, say
 
 
 def test_the_hero_image_is_found_and_shown(page: Page) -> None:

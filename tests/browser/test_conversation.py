@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from playwright.sync_api import BrowserContext, Page, expect
-from talking import finished, say
+
+from tests.support.browser.chat import finished, say
 
 
 def test_a_run_is_stopped_in_mid_stream(context: BrowserContext, scripted: str) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
-from talking import say
+
+from tests.support.browser.chat import say
 
 ROOT = Path(__file__).parents[2]
 

@@ -1,7 +1,8 @@
 """What models and tools write stays text: nothing of it runs, leaves, or covers the page."""
 
 from playwright.sync_api import BrowserContext, expect
-from talking import say
+
+from tests.support.browser.chat import say
 
 FORBIDDEN = "script, style, iframe, form, object, svg:not(.icon):not(.token-chart), [style], [onerror], [onload]"
 

@@ -1,7 +1,8 @@
 """Everything by keys alone."""
 
 from playwright.sync_api import BrowserContext, Page, expect
-from talking import finished
+
+from tests.support.browser.chat import finished
 
 
 def test_a_request_is_made_and_allowed_by_keys(page: Page) -> None:

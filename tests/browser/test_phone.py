@@ -2,7 +2,8 @@
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
-from talking import say
+
+from tests.support.browser.chat import say
 
 
 @pytest.fixture

@@ -3,7 +3,8 @@
 import re
 
 from playwright.sync_api import BrowserContext, Page, expect
-from talking import say
+
+from tests.support.browser.chat import say
 
 
 def test_the_inspector_shows_what_was_found_and_what_it_saves(page: Page) -> None:

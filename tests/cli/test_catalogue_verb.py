@@ -11,19 +11,19 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 
+from tests.support.mcp_servers import SCRIPTED
 from toolcrib.catalog import Catalog
 from toolcrib.cli.catalogue import following, runners_here
 from toolcrib.cli.main import main
 from toolcrib.server import listening
 from toolcrib.server.options import Options
 
-SCRIPT = Path(__file__).parents[1] / "sources" / "scripted_server.py"
 OFFICE = str(Path(__file__).parents[2] / "examples" / "office")
 
 
 def config(path: Path, **servers: dict[str, Any]) -> str:
     told = {
-        name: {"command": sys.executable, "args": ["-S", str(SCRIPT), json.dumps(how)]} for name, how in servers.items()
+        name: {"command": sys.executable, "args": ["-S", SCRIPTED, json.dumps(how)]} for name, how in servers.items()
     }
     path.write_text(json.dumps({"mcpServers": told}), encoding="utf-8")
     return str(path)

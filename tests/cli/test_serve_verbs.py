@@ -3,7 +3,6 @@
 import json
 import logging
 import socket
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +13,7 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 
+from tests.support.server import listening as serving
 from toolcrib.agent.crib import Crib
 from toolcrib.catalog import Catalog
 from toolcrib.cli import demo as demo_verb
@@ -24,8 +24,6 @@ from toolcrib.server.options import Options
 from toolcrib.server.served import Served
 from toolcrib.stores.sqlite import SqliteStore
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "server"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "agent"))
 OFFICE = str(Path(__file__).parents[2] / "examples" / "office")
 
 
@@ -175,8 +173,6 @@ def test_the_demo_can_be_run_again_and_begun_anew(demo: Callable[..., str], list
 def test_a_demo_that_runs_already_is_pointed_at(
     listener: Listener, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from server_scene import listening as serving
-
     opened: list[str] = []
     monkeypatch.setattr(demo_verb.webbrowser, "open", opened.append)
     served = Served(crib=Crib(Catalog()), store=SqliteStore(None), name=demo_verb.NAME)

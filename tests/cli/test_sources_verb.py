@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
+from tests.support.mcp_servers import SCRIPTED
 from toolcrib.cli.main import main
 
-SCRIPT = Path(__file__).parents[1] / "sources" / "scripted_server.py"
 PETS = Path(__file__).parents[1] / "sources" / "petstore.yaml"
 
 
 def server(**told: Any) -> dict[str, Any]:
-    return {"command": sys.executable, "args": ["-S", str(SCRIPT), json.dumps(told)]}
+    return {"command": sys.executable, "args": ["-S", SCRIPTED, json.dumps(told)]}
 
 
 @pytest.fixture

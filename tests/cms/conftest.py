@@ -1,8 +1,6 @@
 """What the tests of the CMS share: one CMS a process, as new for every test."""
 
-import sys
 from collections.abc import Awaitable, Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,10 +9,6 @@ from toolcrib import ToolResult
 from toolcrib_cms import build
 from toolcrib_cms.cms import Cms
 from toolcrib_cms.services import Services
-
-# `cms_calls` stands beside the tests, `web_server` beside those of sources; `--import-mode=importlib` finds neither.
-HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "sources")]
 
 
 @pytest.fixture(scope="session")

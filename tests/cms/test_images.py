@@ -1,8 +1,8 @@
 """The tools for images."""
 
 import pytest
-from cms_calls import Call
 
+from tests.support.calls import Call
 from toolcrib_cms.cms import Cms
 from toolcrib_cms.storage.revisions import history, restore
 

@@ -1,8 +1,8 @@
 """The tools for menus."""
 
 import pytest
-from cms_calls import Call
 
+from tests.support.calls import Call
 from toolcrib_cms.cms import Cms
 
 

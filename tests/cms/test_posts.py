@@ -1,7 +1,6 @@
 """The tools for posts."""
 
-from cms_calls import Call
-
+from tests.support.calls import Call
 from toolcrib_cms.cms import Cms
 
 

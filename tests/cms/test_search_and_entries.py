@@ -1,8 +1,8 @@
 """The tools for searching, for entries and for plans."""
 
 import pytest
-from cms_calls import Call
 
+from tests.support.calls import Call
 from toolcrib import Entity
 from toolcrib_cms.cms import Cms
 from toolcrib_cms.tools.planning import parts

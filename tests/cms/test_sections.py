@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from cms_calls import Call
 
+from tests.support.calls import Call
 from toolcrib_cms.cms import Cms
 
 

@@ -5,8 +5,8 @@ from threading import Thread
 from urllib.request import urlopen
 
 import pytest
-from cms_calls import Call
 
+from tests.support.calls import Call
 from toolcrib_cms.cms import Cms
 from toolcrib_cms.site.server import site_server
 from toolcrib_cms.storage.models import Section

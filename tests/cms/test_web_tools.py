@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from web_server import Answer, Asked, WebServer, serve_web
 
+from tests.support.web_server import Answer, Asked, WebServer, serve_web
 from toolcrib import ToolResult
 from toolcrib.sources.web_guard import WebGuard
 from toolcrib_cms import build

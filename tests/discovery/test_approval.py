@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 from inline_snapshot import snapshot
-from workshop import calls_of, make, pages, takes, told
 
+from tests.support.recorded_tools import calls_of, make, pages, takes, told
 from toolcrib.discovery.approval import Approval, PendingApproval, digest
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.policy import Policy, Rule

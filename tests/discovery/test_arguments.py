@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from inline_snapshot import snapshot
 from pydantic import BaseModel, BeforeValidator
-from workshop import make, takes
 
+from tests.support.recorded_tools import make, takes
 from toolcrib.discovery.arguments import Fitted, fitted
 from toolcrib.discovery.schema_reading import SchemaReading
 from toolcrib.discovery.tokens import count_tokens

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from inline_snapshot import snapshot
-from site_tools import ScriptedIndex, said, toolbox
 
+from tests.support.site_tools import ScriptedIndex, said, toolbox
 from toolcrib.discovery.breadth import BUDGET_TOKENS, spread
 from toolcrib.discovery.discovered import Discovered
 from toolcrib.discovery.search_surface import search_surface

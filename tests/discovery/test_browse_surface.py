@@ -4,8 +4,8 @@
 
 import pytest
 from inline_snapshot import snapshot
-from site_tools import ScriptedIndex, make, said, site, toolbox
 
+from tests.support.site_tools import ScriptedIndex, make, said, site, toolbox
 from toolcrib.catalog import Catalog
 from toolcrib.discovery.approval import PendingApproval
 from toolcrib.discovery.browse_surface import browse_surface

@@ -1,8 +1,8 @@
 """What a catalogue costs in each mode: one table for the command and for the page."""
 
 import pytest
-from site_tools import site
 
+from tests.support.site_tools import site
 from toolcrib.discovery.cost_table import cost_table
 from toolcrib.discovery.modes import Mode
 

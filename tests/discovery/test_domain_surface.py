@@ -4,8 +4,8 @@
 
 import pytest
 from inline_snapshot import snapshot
-from site_tools import make, said, site, toolbox
 
+from tests.support.site_tools import make, said, site, toolbox
 from toolcrib.catalog import Catalog
 from toolcrib.discovery.discovered import Discovered
 from toolcrib.discovery.domain_surface import MOST_DOMAINS, domain_surface

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from inline_snapshot import snapshot
-from workshop import make
 
+from tests.support.recorded_tools import make
 from toolcrib.catalog import Catalog
 from toolcrib.discovery.guidance import Guidance
 from toolcrib.discovery.protocols import Delivery, Note, active_notes, delivery_for, protocol_delta, protocols_block

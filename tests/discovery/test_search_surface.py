@@ -4,8 +4,8 @@
 
 import pytest
 from inline_snapshot import snapshot
-from site_tools import ScriptedIndex, make, said, site, toolbox
 
+from tests.support.site_tools import ScriptedIndex, make, said, site, toolbox
 from toolcrib.catalog import Catalog
 from toolcrib.discovery.breadth import worth_showing
 from toolcrib.discovery.discovered import Discovered

@@ -8,8 +8,8 @@ import asyncio
 from dataclasses import replace
 
 from hypothesis import given, settings, strategies as st
-from workshop import make, names, takes, words_only
 
+from tests.support.recorded_tools import make, names, takes, words_only
 from toolcrib.catalog import Catalog
 from toolcrib.discovery.protocols import protocols_block
 from toolcrib.discovery.toolbox import Toolbox

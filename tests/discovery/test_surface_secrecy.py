@@ -5,8 +5,8 @@ from functools import partial
 
 import anyio
 from hypothesis import given, settings, strategies as st
-from site_tools import ScriptedIndex, make, toolbox
 
+from tests.support.site_tools import ScriptedIndex, make, toolbox
 from toolcrib.catalog import Catalog
 from toolcrib.discovery.browse_surface import browse_surface
 from toolcrib.discovery.domain_surface import domain_surface

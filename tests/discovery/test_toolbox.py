@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from workshop import make, names, pages, words_only
 
+from tests.support.recorded_tools import make, names, pages, words_only
 from toolcrib.catalog import Catalog
 from toolcrib.discovery import sight
 from toolcrib.discovery.activation import MOST_NAMES

@@ -7,8 +7,8 @@ from typing import Any
 import anyio
 import pytest
 from inline_snapshot import snapshot
-from workshop import calls_of, make, pages, told
 
+from tests.support.recorded_tools import calls_of, make, pages, told
 from toolcrib.catalog import Catalog
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.policy import Policy, Rule

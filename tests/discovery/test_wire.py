@@ -1,8 +1,8 @@
 """A tool's entry in a request: what strangers wrote is cleaned, what calls repeat is exact."""
 
 import pytest
-from site_tools import make
 
+from tests.support.site_tools import make, site
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.discovery.wire import MOST_DESCRIPTION_CHARACTERS, WIRES, Wire, definition
 from toolcrib.tools.result import ToolResult
@@ -42,8 +42,6 @@ def test_a_talkative_tool_does_not_fill_the_window() -> None:
 
 
 async def test_whoever_watches_a_toolbox_hears_of_tools_that_ran_and_of_no_refusal() -> None:
-    from site_tools import site
-
     heard: list[tuple[str, bool]] = []
 
     def watch(tool: Tool, result: ToolResult) -> None:

@@ -1,12 +1,8 @@
 """What the tests of the gateway share."""
 
-import sys
 from pathlib import Path
 
 import pytest
-
-# `gateway_scene` stands beside the tests, the servers beside those of sources; `importlib` mode alone finds neither.
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "sources")]
 
 
 @pytest.fixture(autouse=True)

@@ -4,11 +4,12 @@ import asyncio
 import json
 
 import pytest
-from gateway_scene import SOON, TOKEN, entry, made_gateway, serving
 from pydantic_ai import Agent
 from pydantic_ai.mcp import MCPToolset
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
+
+from tests.support.gateway import SOON, TOKEN, entry, made_gateway, serving
 
 
 @pytest.mark.anyio

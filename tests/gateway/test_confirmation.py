@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 from fastmcp.client.elicitation import ElicitResult as Elicited
-from gateway_scene import ERAS, SOON, TOKEN, call, entry, in_memory, made_gateway, over_http, serving, text
 from inline_snapshot import snapshot
 from mcp_types import (
     ElicitResult,
     InputRequiredResult,
 )
 
+from tests.support.gateway import ERAS, SOON, TOKEN, call, entry, in_memory, made_gateway, over_http, serving, text
 from toolcrib.discovery.approval import PendingApproval
 from toolcrib.gateway.confirmation import Questions, can_be_asked, question, says_yes
 from toolcrib.policy import Policy, Rule

@@ -16,15 +16,16 @@ from pathlib import Path
 
 import pytest
 import uvicorn
-from gateway_scene import SOON, TOKEN, made_gateway
-from real_programs import PINNED, NotHere, node_environment, node_programs
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tests.support.gateway import SOON, TOKEN, made_gateway
+from tests.support.mcp_servers import CONFORMANCE
+from tests.support.real_programs import PINNED, NotHere, node_environment, node_programs
 from toolcrib.gateway.http import http_app
 from toolcrib.server.options import Options
 from toolcrib.sources.mcp_limits import McpLimits
 
-SERVER = {"command": sys.executable, "args": [str(Path(__file__).parent / "conformance_server.py")]}
+SERVER = {"command": sys.executable, "args": [CONFORMANCE]}
 SECONDS = 180
 PASSED = [
     "server-initialize",

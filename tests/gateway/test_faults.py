@@ -3,9 +3,9 @@
 import asyncio
 
 import pytest
-from gateway_scene import call, entry, in_memory, made_gateway, text
 from inline_snapshot import snapshot
 
+from tests.support.gateway import call, entry, in_memory, made_gateway, text
 from toolcrib.sources.mcp_limits import McpLimits
 
 pytestmark = pytest.mark.anyio

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gateway_scene import SOON, START, TOKEN, call, entry, over_http, over_stdio, text, write_config
 
+from tests.support.gateway import SOON, START, TOKEN, call, entry, over_http, over_stdio, text, write_config
 from toolcrib.cli.main import main
 from toolcrib.gateway.lock import Lock, Pin
 from toolcrib.server.options import Options

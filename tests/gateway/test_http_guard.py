@@ -5,8 +5,8 @@ from typing import Any
 
 import httpx2
 import pytest
-from gateway_scene import TOKEN, entry, made_gateway, serving
 
+from tests.support.gateway import TOKEN, entry, made_gateway, serving
 from toolcrib.errors import GatewayError
 from toolcrib.gateway.http import http_app
 from toolcrib.server.options import Options

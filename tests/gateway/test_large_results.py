@@ -4,9 +4,9 @@ import asyncio
 import re
 
 import pytest
-from gateway_scene import SOON, TOKEN, call, entry, in_memory, made_gateway, over_http, serving, text
 from mcp_types import CallToolResult, ImageContent, TextContent
 
+from tests.support.gateway import SOON, TOKEN, call, entry, in_memory, made_gateway, over_http, serving, text
 from toolcrib.gateway.large_results import LargeResults
 
 BIG = {"call": {"echo": "big"}, "bytes": 1_050}

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gateway_scene import SOON, call, entry, in_memory, made_gateway, text
 from inline_snapshot import snapshot
 
+from tests.support.gateway import SOON, call, entry, in_memory, made_gateway, text
 from toolcrib.catalog import Catalog
 from toolcrib.cli.main import main
 from toolcrib.errors import GatewayError

@@ -9,7 +9,10 @@ import mcp_types
 import pytest
 from fastmcp import Client
 from fastmcp.client.messages import MessageHandler
-from gateway_scene import (
+from mcp import MCPError
+from mcp_types import ElicitResult
+
+from tests.support.gateway import (
     SOON,
     call,
     entry,
@@ -21,9 +24,6 @@ from gateway_scene import (
     text,
     write_config,
 )
-from mcp import MCPError
-from mcp_types import ElicitResult
-
 from toolcrib.gateway.server import Gateway
 from toolcrib.policy import Policy, Rule
 

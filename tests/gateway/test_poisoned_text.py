@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from gateway_scene import SOON, entry, made_gateway
 
 import toolcrib_cms
+from tests.support.gateway import SOON, entry, made_gateway
 from toolcrib.catalog import Catalog
 from toolcrib.gateway.plain_words import plainly_described
 from toolcrib.search.index import ToolIndex

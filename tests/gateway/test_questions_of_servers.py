@@ -3,12 +3,10 @@
 import asyncio
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 import mcp
 import pytest
-from gateway_scene import ERAS, SOON, TOKEN, call, entry, in_memory, made_gateway, over_http, serving, text
 from mcp_types import (
     CreateMessageResult,
     ElicitResult,
@@ -16,6 +14,8 @@ from mcp_types import (
     TextContent,
 )
 
+from tests.support.gateway import ERAS, SOON, TOKEN, call, entry, in_memory, made_gateway, over_http, serving, text
+from tests.support.mcp_servers import ASKING
 from toolcrib.gateway.server import Gateway
 from toolcrib.sources.mcp_limits import McpLimits
 
@@ -24,7 +24,7 @@ OLDER = entry(
     tools=[{"name": name, "inputSchema": {"type": "object"}} for name in ("ask", "ask_for_page", "sample", "echo")],
     call={"ask": "ask", "ask_for_page": "ask_for_page", "sample": "sample"},
 )
-NEWER = {"command": sys.executable, "args": [str(Path(__file__).parent / "asking_server.py")]}
+NEWER = {"command": sys.executable, "args": [ASKING]}
 SERVERS = {"older": OLDER, "newer": NEWER}
 
 

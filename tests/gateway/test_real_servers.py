@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gateway_scene import call, in_memory, made_gateway, text
 from mcp_types import ImageContent
-from real_programs import NotHere, node_environment, node_programs, python_programs
 
+from tests.support.gateway import call, in_memory, made_gateway, text
+from tests.support.real_programs import NotHere, node_environment, node_programs, python_programs
 from toolcrib.sources.mcp_limits import McpLimits
 
 pytestmark = pytest.mark.anyio

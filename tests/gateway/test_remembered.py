@@ -4,9 +4,9 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from gateway_scene import SOON, call, entry, in_memory, made_gateway, text
 from inline_snapshot import snapshot
 
+from tests.support.gateway import SOON, call, entry, in_memory, made_gateway, text
 from toolcrib.gateway.remembered import Remembered
 from toolcrib.sources.mcp_limits import McpLimits
 

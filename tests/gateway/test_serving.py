@@ -6,7 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gateway_scene import (
+from inline_snapshot import snapshot
+from mcp import MCPError
+from mcp_types import CallToolResult, ImageContent, TextContent
+
+from tests.support.gateway import (
     ERAS,
     SOON,
     call,
@@ -19,10 +23,6 @@ from gateway_scene import (
     text,
     write_config,
 )
-from inline_snapshot import snapshot
-from mcp import MCPError
-from mcp_types import CallToolResult, ImageContent, TextContent
-
 from toolcrib.discovery.tokens import definitions_tokens
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from gateway_scene import entry, made_gateway
 
 from benchmarks.postgres_server import PostgresServer
+from tests.support.gateway import entry, made_gateway
 from toolcrib.catalog import Catalog
 from toolcrib.cli.main import main
 from toolcrib.errors import GatewayError, StoreError

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from scripted_agent import Shop, scripted
 
+from tests.support.agent import Shop, scripted
 from toolcrib.agent.events import ConfirmationRequired, RunStarted, ToolFinished
 from toolcrib.agent.runner import RunResult, collected, confirm, run
 from toolcrib.errors import ConfirmationError

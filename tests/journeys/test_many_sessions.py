@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from scripted_agent import Shop, scripted
-
+from tests.support import ROOT
+from tests.support.agent import Shop, scripted
 from toolcrib.agent.runner import run
 from toolcrib.stores.sqlite import SqliteStore
 
@@ -43,8 +43,7 @@ async def test_fifty_sessions_at_once_do_not_see_each_other(tmp_path: Path) -> N
 
 CHILD = """
 import asyncio, json, sys
-sys.path.insert(0, sys.argv[2])
-from scripted_agent import Shop, scripted
+from tests.support.agent import Shop, scripted
 from toolcrib.agent.runner import run
 from toolcrib.stores.sqlite import SqliteStore
 
@@ -69,10 +68,10 @@ async def test_a_conversation_goes_on_in_another_process(tmp_path: Path) -> None
     async with SqliteStore(tmp_path / "s.db") as store, store.open("talk") as session:
         await run(session, "Find the hero image", crib=Shop().crib(model))
         kept = len(session.history)
-    helpers = str(Path(__file__).parents[1] / "agent")
     done = await asyncio.to_thread(
         subprocess.run,
-        [sys.executable, "-c", CHILD, str(tmp_path / "s.db"), helpers],
+        [sys.executable, "-c", CHILD, str(tmp_path / "s.db")],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=60,

@@ -1,7 +1,6 @@
 """Requests of type A, B and C, and a second turn that needs no new search."""
 
-from scripted_agent import Shop, kinds, scripted
-
+from tests.support.agent import Shop, kinds, scripted
 from toolcrib.agent.events import ToolDiscoveryResult, ToolFinished, ToolsEnabled
 from toolcrib.agent.runner import run
 from toolcrib.stores.session import Session

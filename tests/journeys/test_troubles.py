@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from pydantic_ai.exceptions import ModelConnectionError, ModelHTTPError
-from scripted_agent import Shop, kinds, scripted
 
+from tests.support.agent import Shop, kinds, scripted
 from toolcrib.agent.events import Failed, Text, ToolFinished, Warning
 from toolcrib.agent.limits import Limits
 from toolcrib.agent.runner import RunResult, run, stream

@@ -9,20 +9,19 @@ import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Any
 
 import httpx2
 import psycopg
-from customer import Customer
-from replica import LEDGER, SOURCE, catalog_of
-from round_robin import RoundRobin
 
 from benchmarks.postgres_server import PostgresServer
+from tests.support import ROOT
+from tests.support.replicas.balancer import RoundRobin
+from tests.support.replicas.customer import Customer
+from tests.support.replicas.replica import LEDGER, SOURCE, catalog_of
 from toolcrib.catalog_shared import SharedCatalog
 from toolcrib.postgres.database import PostgresDatabase
 
-REPLICA = Path(__file__).with_name("replica.py")
 ERRANDS = ("order", "refund", "stamp")
 CONVERSATIONS = int(os.environ.get("TOOLCRIB_TEST_CONVERSATIONS", "300"))
 AT_ONCE = 24
@@ -35,7 +34,8 @@ class Seed:
 
     def __init__(self, url: str) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, REPLICA, url],
+            [sys.executable, "-m", "tests.support.replicas.replica", url],
+            cwd=ROOT,
             env={**os.environ, "PYDANTIC_AI_NO_BANNER": "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -1,15 +1,10 @@
 """What the tests of search share."""
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-# Helpers such as `model_server` stand beside the tests; `--import-mode=importlib` alone does not find them.
-sys.path.insert(0, str(Path(__file__).parent))
-
-from shelf import in_python
+from tests.support.search import in_python
 
 
 @pytest.fixture(scope="module", params=["compiled", "python"])

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from shelf import office, sure_above
 
+from tests.support.search import office, sure_above
 from toolcrib.errors import EmbedderError
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.checked_embedder import CheckedEmbedder, checked

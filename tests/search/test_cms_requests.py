@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 import pytest
-from shelf import DATA, cms_tools, rows
 
+from tests.support.search import DATA, cms_tools, rows
 from toolcrib.catalog import Catalog
 from toolcrib.search.index import ToolIndex
 

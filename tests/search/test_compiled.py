@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from shelf import JUNK, cms_tools, in_python, office, rows
 
+from tests.support.search import JUNK, cms_tools, in_python, office, rows
 from toolcrib.catalog import Catalog
 from toolcrib.search import compiled as loader
 from toolcrib.search.builtin_embedder import MODEL, BuiltinEmbedder, known_features

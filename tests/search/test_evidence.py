@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from shelf import make, near
 
+from tests.support.search import make, near
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.evidence import (
     FEATURES,

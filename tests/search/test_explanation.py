@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from shelf import Concepts, make, office, sure_above
-
+from tests.support.search import Concepts, make, office, sure_above
 from toolcrib.catalog import Catalog
 from toolcrib.search.explanation import Explanation
 from toolcrib.search.index import ToolIndex

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from shelf import make
 
+from tests.support.search import make
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.evidence import FEATURES, Evidence, gather, read_words
 from toolcrib.search.fusion import WAYS, Fusion, basis

@@ -1,7 +1,6 @@
 """What only the holdings themselves can show; the rest is tested through the index."""
 
-from shelf import Concepts, make
-
+from tests.support.search import Concepts, make
 from toolcrib.search.holdings import Holdings
 from toolcrib.search.usage import Usage
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from shelf import Concepts, cms_tools, make, office, sure_above
 
+from tests.support.search import Concepts, cms_tools, make, office, sure_above
 from toolcrib.catalog import Catalog
 from toolcrib.errors import UnknownToolError
 from toolcrib.search.index import MAX_LIMIT, ToolIndex

@@ -1,8 +1,8 @@
 """Requests that no tool serves get none, and a reason."""
 
 import pytest
-from shelf import JUNK, cms_tools, office, rows
 
+from tests.support.search import JUNK, cms_tools, office, rows
 from toolcrib.catalog import Catalog
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.verdict import NOTHING_FITS

@@ -2,8 +2,8 @@
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from shelf import Concepts, make, office
 
+from tests.support.search import Concepts, make, office
 from toolcrib.catalog import Catalog
 from toolcrib.errors import UnknownToolError
 from toolcrib.search.index import ToolIndex

@@ -2,8 +2,8 @@
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from shelf import cms_tools, make, office
 
+from tests.support.search import cms_tools, make, office
 from toolcrib.catalog import Catalog
 from toolcrib.search.index import MAX_LIMIT, ToolIndex
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from shelf import Concepts, cms_tools, make, office, sure_above
 
+from tests.support.search import Concepts, cms_tools, make, office, sure_above
 from toolcrib.catalog import Catalog
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.usage import MAX_REQUESTS, Usage

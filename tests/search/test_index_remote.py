@@ -6,8 +6,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from shelf import Concepts, make, office, sure_above
 
+from tests.support.search import Concepts, make, office, sure_above
 from toolcrib.catalog import Catalog
 from toolcrib.search.fallible_embedder import RESTING, RETRY_SECONDS
 from toolcrib.search.index import ToolIndex

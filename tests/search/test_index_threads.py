@@ -5,8 +5,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
-from shelf import Concepts, make, office, sure_above
 
+from tests.support.search import Concepts, make, office, sure_above
 from toolcrib.catalog import Catalog
 from toolcrib.search.index import ToolIndex
 

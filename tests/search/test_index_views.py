@@ -1,8 +1,8 @@
 """An index of some tools only: as if the others had never been there."""
 
 import pytest
-from shelf import make
 
+from tests.support.search import make
 from toolcrib import Catalog, ToolIndex
 from toolcrib.search.index import MAX_VIEWS
 from toolcrib.search.result import SearchResult

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from shelf import make
 
+from tests.support.search import make
 from toolcrib.search.asked_words import AskedWord
 from toolcrib.search.lexical import WEIGHTS, LexicalIndex, LexicalMatch, part_texts
 from toolcrib.tools.result import ToolResult

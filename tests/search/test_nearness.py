@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from shelf import near
 
+from tests.support.search import near
 from toolcrib.search.dense import GONE
 from toolcrib.search.inquiry import SILENT
 from toolcrib.search.nearness import (

@@ -11,8 +11,8 @@ from email.utils import format_datetime
 
 import numpy as np
 import pytest
-from model_server import DIMENSIONS, ModelServer, Reply, model_vector, refusal, serve_model
 
+from tests.support.embeddings_server import DIMENSIONS, ModelServer, Reply, model_vector, refusal, serve_model
 from toolcrib.errors import EmbedderError, MissingExtraError
 from toolcrib.search import openai_embedder
 from toolcrib.search.embedder import Embedder, Vectors

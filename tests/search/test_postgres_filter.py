@@ -6,9 +6,9 @@ from typing import Any
 import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
-from shelf import make
 
 from benchmarks.postgres_server import PostgresServer
+from tests.support.search import make
 from toolcrib.search.postgres_filter import Filter, FilterRule, condition
 from toolcrib.search.postgres_rows import folded
 from toolcrib.tools.tool import Risk, Tool

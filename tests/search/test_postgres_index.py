@@ -4,9 +4,9 @@ from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
 import pytest
-from shelf import Concepts, cms_tools, make, office, sure_above
 
 from benchmarks.postgres_server import PostgresServer
+from tests.support.search import Concepts, cms_tools, make, office, sure_above
 from toolcrib.catalog import Catalog
 from toolcrib.errors import PolicyError, StoreError
 from toolcrib.search import postgres_dense, postgres_lexical

@@ -5,9 +5,9 @@ from itertools import count
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
-from shelf import make
 
 from benchmarks.postgres_server import PostgresServer
+from tests.support.search import make
 from toolcrib.catalog import Catalog
 from toolcrib.catalog_shared import SharedCatalog
 from toolcrib.catalog_shared_source import SharedSource

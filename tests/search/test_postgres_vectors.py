@@ -1,8 +1,8 @@
 """A text that one replica had embedded is never sent to a slow model by another."""
 
 import pytest
-from shelf import Concepts, office
 
+from tests.support.search import Concepts, office
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.postgres_vectors import VectorTable
 from toolcrib.search.vector_cache import CachedEmbedder

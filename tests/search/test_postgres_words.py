@@ -5,9 +5,9 @@ from collections.abc import Generator
 import numpy as np
 import psycopg
 import pytest
-from shelf import cms_tools, make
 
 from benchmarks.postgres_server import PostgresServer
+from tests.support.search import cms_tools, make
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.lexical import LexicalIndex
 from toolcrib.search.postgres_lexical import PostgresLexical, rounded_lengths

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from model_server import DIMENSIONS, model_vector, serve_model
 
+from tests.support.embeddings_server import DIMENSIONS, model_vector, serve_model
 from toolcrib.errors import EmbedderError
 from toolcrib.search import vector_cache, vector_file
 from toolcrib.search.embedder import Embedder, Vectors

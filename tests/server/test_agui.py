@@ -5,8 +5,9 @@ from typing import Any
 
 from ag_ui.core import Event
 from pydantic import TypeAdapter
-from scripted_agent import Shop
-from server_scene import Scene, scene
+
+from tests.support.agent import Shop
+from tests.support.server import Scene, scene
 
 EVENT: TypeAdapter[Any] = TypeAdapter(Event)
 SEARCH = [("tool_search", {"query": "find an image"})]

@@ -1,8 +1,7 @@
 """The catalogue and the playground over HTTP, through the same policy as an agent."""
 
-from scripted_agent import Shop
-from server_scene import scene
-
+from tests.support.agent import Shop
+from tests.support.server import scene
 from toolcrib.policy import Decision, Policy, Rule
 
 

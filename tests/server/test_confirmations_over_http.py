@@ -1,7 +1,7 @@
 """A risky call over HTTP: asked, approved or declined by the user, once."""
 
-from scripted_agent import Shop
-from server_scene import events, kinds, scene
+from tests.support.agent import Shop
+from tests.support.server import events, kinds, scene
 
 DELETE = [("delete_page", {"slug": "old"})]
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from server_scene import QUIET, scene
 
+from tests.support.server import QUIET, scene
 from toolcrib.errors import ServerError
 from toolcrib.server.options import Options
 from toolcrib.server.rates import Rates

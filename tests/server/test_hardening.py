@@ -4,8 +4,8 @@ import socket
 from pathlib import Path
 
 import pytest
-from server_scene import PATIENCE, QUIET, Scene, scene
 
+from tests.support.server import PATIENCE, QUIET, Scene, scene
 from toolcrib.errors import ServerError
 from toolcrib.server.options import Options
 from toolcrib_cms import build

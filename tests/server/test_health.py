@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-from scripted_agent import Shop
-from server_scene import scene
 
+from tests.support.agent import Shop
+from tests.support.server import scene
 from toolcrib.agent.crib import Crib
 from toolcrib.catalog import Catalog
 from toolcrib.policy import Decision, Policy, Rule

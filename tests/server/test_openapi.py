@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
-from scripted_agent import Shop
-from server_scene import PATIENCE, QUIET
 
+from tests.support.agent import Shop
+from tests.support.server import PATIENCE, QUIET
 from toolcrib.agent.crib import Crib
 from toolcrib.server.app import create_app
 from toolcrib.server.options import Options

@@ -7,9 +7,9 @@ from typing import Any
 
 import httpx2
 import pytest
-from scripted_agent import Shop
-from server_scene import Gate, Scene, events, kinds, scene
 
+from tests.support.agent import Shop
+from tests.support.server import Gate, Scene, events, kinds, scene
 from toolcrib.stores.store import open_store
 
 WAIT = [("wait_for_gate", {"name": "Ada"})]

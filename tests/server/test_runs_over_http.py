@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-from scripted_agent import Shop
-from server_scene import QUIET, Gate, Scene, events, kinds, scene
 
+from tests.support.agent import Shop
+from tests.support.server import QUIET, Gate, Scene, events, kinds, scene
 from toolcrib.server.options import Options
 from toolcrib.stores.sqlite import SqliteStore
 

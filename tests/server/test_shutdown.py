@@ -13,9 +13,9 @@ import anyio
 import anyio.lowlevel
 import httpx2
 import pytest
-from scripted_agent import Shop, scripted
-from server_scene import PATIENCE, events, scene
 
+from tests.support.agent import Shop, scripted
+from tests.support.server import PATIENCE, events, scene
 from toolcrib.agent.crib import Crib
 from toolcrib.agent.events import Event, RunStarted
 from toolcrib.agent.runner import stream

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from functools import partial
 
 import pytest
-from scripted_agent import Shop
-from server_scene import scene
 
+from tests.support.agent import Shop
+from tests.support.server import scene
 from toolcrib.discovery.search_surface import search_surface
 from toolcrib.policy import Policy, Rule
 

@@ -9,9 +9,9 @@ import pytest
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from scripted_agent import Shop, scripted
-from server_scene import Scene, listening
 
+from tests.support.agent import Shop, scripted
+from tests.support.server import Scene, listening, scene
 from toolcrib.agent.crib import Crib
 from toolcrib.errors import ServerError
 from toolcrib.server.logs import JsonLines, log_as_json, logged_session
@@ -122,8 +122,6 @@ def test_logs_are_json_with_session_and_trace() -> None:
 
 
 def test_the_log_of_a_request_has_no_query_in_it(caplog: pytest.LogCaptureFixture) -> None:
-    from server_scene import scene
-
     caplog.set_level(logging.INFO, logger="toolcrib.server.access")
     with scene() as here:
         here.http.get("/?token=private-private")

@@ -5,9 +5,9 @@ import threading
 from typing import Any
 
 import pytest
-from scripted_agent import Shop, scripted
-from server_scene import PATIENCE, scene
 
+from tests.support.agent import Shop, scripted
+from tests.support.server import PATIENCE, scene
 from toolcrib.agent.crib import Crib
 from toolcrib.agent.runner import run
 from toolcrib.catalog import Catalog

@@ -10,8 +10,8 @@ import pytest
 from pydantic_ai import Agent
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
-from web_server import Answer, Asked, WebServer, serve_web
 
+from tests.support.web_server import Answer, Asked, WebServer, serve_web
 from toolcrib import Catalog, Toolbox
 from toolcrib.discovery.domain_surface import domain_surface
 from toolcrib.errors import ToolDefinitionError

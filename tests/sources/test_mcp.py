@@ -2,17 +2,15 @@
 
 import asyncio
 import json
-import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import mcp_types
 import pytest
-from manual_time import ManualTime
 
+from tests.support.manual_time import ManualTime
+from tests.support.mcp_source import PATIENT, called, offering, running, scripted, until
 from toolcrib import Catalog, Policy, Risk, Toolbox, tool
 from toolcrib.sources.group import SourceGroup
 from toolcrib.sources.mcp import McpSource
@@ -21,41 +19,7 @@ from toolcrib.sources.mcp_server import McpServer
 from toolcrib.sources.mcp_tool import McpToolCall, risk_of
 from toolcrib.sources.source import SourceState
 
-SCRIPT = str(Path(__file__).parent / "scripted_server.py")
 HANGS = {"connect_seconds": "did not start", "list_seconds": "did not list"}
-# What should work has all the time that a busy machine may need; little has only what should hang.
-PATIENT = McpLimits(connect_seconds=60, list_seconds=60, first_pause_seconds=0.01)
-
-
-def scripted(name: str = "shop", **told: Any) -> McpServer:
-    return McpServer(name=name, transport="stdio", command=sys.executable, arguments=("-S", SCRIPT, json.dumps(told)))
-
-
-def offering(*names: str, **more: Any) -> list[dict[str, Any]]:
-    return [{"name": name, "inputSchema": {"type": "object"}, **more} for name in names]
-
-
-@asynccontextmanager
-async def running(server: McpServer, catalog: Catalog, **options: Any) -> AsyncIterator[McpSource]:
-    source = McpSource(server, catalog, **options)
-    async with asyncio.timeout(90):
-        await source.start()
-        await source.settled()
-        try:
-            yield source
-        finally:
-            await source.stop()
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    """Let others work until something holds."""
-    async with asyncio.timeout(60):
-        while not holds():  # noqa: ASYNC110  # what holds may be anything; nothing tells of all of it
-            await asyncio.sleep(0.01)  # not 0: those who are waited for need the processor
-
-
-def called(catalog: Catalog, name: str, **arguments: Any) -> Any:
-    return catalog.get(name).call(arguments)
 
 
 async def test_a_servers_tools_stand_in_the_catalogue_under_its_name_while_it_runs() -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from login_desk import SOON, Desk, agree, open_desk
 from mcp.shared.auth import OAuthMetadata
 
+from tests.support.mcp_servers.login import SOON, Desk, agree, open_desk
 from toolcrib.catalog import Catalog
 from toolcrib.cli.main import main
 from toolcrib.errors import SourceError, SourceLoginError

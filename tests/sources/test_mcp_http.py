@@ -4,20 +4,18 @@ import asyncio
 import json
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from live_server import serving
-from test_mcp import PATIENT, called, running, until
-from web_server import Answer, Asked, WebServer, serve_web
 
+from tests.support.mcp_servers import LIVE
+from tests.support.mcp_servers.live import serving
+from tests.support.mcp_source import PATIENT, called, running, until
+from tests.support.web_server import Answer, Asked, WebServer, serve_web
 from toolcrib import Catalog
 from toolcrib.sources.mcp_limits import McpLimits
 from toolcrib.sources.mcp_server import McpServer
 from toolcrib.sources.source import SourceState
-
-LIVE = str(Path(__file__).parent / "live_server.py")
 
 
 @pytest.fixture(scope="module", params=["http", "sse", "stdio"])

@@ -12,8 +12,8 @@ import httpx2
 import pytest
 import uvicorn
 from fastmcp import FastMCP
-from login_desk import SOON, Desk, agree, open_desk
 
+from tests.support.mcp_servers.login import SOON, Desk, agree, open_desk
 from toolcrib.catalog import Catalog
 from toolcrib.cli.main import main
 from toolcrib.errors import SourceError, SourceLoginError

@@ -2,14 +2,14 @@
 
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import mcp_types
 import pytest
-from manual_time import ManualTime
-from test_mcp import called, offering, running, scripted, until
 
+from tests.support.manual_time import ManualTime
+from tests.support.mcp_servers import LISTENING
+from tests.support.mcp_source import called, offering, running, scripted, until
 from toolcrib import Catalog, Tool, ToolResult
 from toolcrib.sources.breaker import Breaker
 from toolcrib.sources.group import SourceGroup
@@ -19,8 +19,6 @@ from toolcrib.sources.mcp_result import result_of
 from toolcrib.sources.mcp_server import McpServer
 from toolcrib.sources.shelf import Shelf
 from toolcrib.sources.source import SourceState
-
-LISTENING = str(Path(__file__).parent / "listening_server.py")
 
 
 async def test_a_server_of_the_newer_protocol_is_listened_to() -> None:

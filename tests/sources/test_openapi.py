@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from web_server import Answer, Asked, WebServer, serve_web
 
+from tests.support.web_server import Answer, Asked, WebServer, serve_web
 from toolcrib import Catalog, Risk
 from toolcrib.settings import Settings
 from toolcrib.sources.group import SourceGroup

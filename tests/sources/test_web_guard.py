@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import httpx2
 import pytest
-from web_server import Answer, WebServer, serve_web
 
+from tests.support.web_server import Answer, WebServer, serve_web
 from toolcrib.errors import AddressRefusedError, WebError
 from toolcrib.sources.web_addresses import is_odd_number, is_public
 from toolcrib.sources.web_guard import WebGuard, WebLimits, WebResponse

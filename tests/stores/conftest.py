@@ -1,16 +1,10 @@
 """Every store test runs against each backend."""
 
-import sys
 from collections.abc import AsyncGenerator
-from pathlib import Path
 
 import pytest
 
-# `backends` stands beside the tests; `--import-mode=importlib` alone does not find it.
-sys.path.insert(0, str(Path(__file__).parent))
-
-from backends import Backend, Clock, PostgresBackend, SqliteBackend
-
+from tests.support.stores import Backend, Clock, PostgresBackend, SqliteBackend
 from toolcrib.stores.store import Store
 
 

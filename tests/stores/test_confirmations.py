@@ -4,8 +4,8 @@ import asyncio
 from datetime import timedelta
 
 import pytest
-from backends import NOON, Backend, Clock
 
+from tests.support.stores import NOON, Backend, Clock
 from toolcrib.stores.record import Confirmation, Refusal, Settled
 from toolcrib.stores.store import Store
 

@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from backends import NOON, Backend, Clock
 from hypothesis import given, strategies as st
 
+from tests.support.stores import NOON, Backend, Clock
 from toolcrib.errors import StoreError
 from toolcrib.memory.working import WorkingMemory
 from toolcrib.stores.document import from_document, to_document

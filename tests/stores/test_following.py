@@ -1,20 +1,17 @@
 """A session's log can be followed from another process while somebody writes it."""
 
 import asyncio
-import subprocess
 import sys
 from collections.abc import AsyncGenerator
-from pathlib import Path
 
 import pytest
-from backends import Backend
 
+from tests.support.store_process import line, process
+from tests.support.stores import Backend
 from toolcrib.errors import StoreError, UnknownSessionError
 from toolcrib.stores import postgres
 from toolcrib.stores.record import LoggedEvent
 from toolcrib.stores.store import Store
-
-WRITER = Path(__file__).parent / "writer.py"
 
 
 async def all_of(following: AsyncGenerator[LoggedEvent | None]) -> list[object]:
@@ -86,11 +83,8 @@ async def test_another_tenants_session_of_the_same_name_is_not_followed(backend:
 async def test_a_session_whose_holder_was_killed_is_over(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres, "LOOK_AGAIN_SECONDS", 0.05)  # the dead tell no news
     place = backend.new_place()
-    command = [sys.executable, str(WRITER), "hold", place]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:  # noqa: ASYNC220
-        stdout = holder.stdout
-        assert stdout is not None
-        assert await asyncio.to_thread(stdout.readline) == "open\n"
+    with process("hold", place) as holder:
+        assert await asyncio.to_thread(line, holder) == "open"
         async with backend.open(place) as store:
             following = store.follow("s", ping_seconds=0.01)
             async with asyncio.timeout(60):

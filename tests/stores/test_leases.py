@@ -10,8 +10,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from backends import Backend, Clock
 
+from tests.support.stores import Backend, Clock
 from toolcrib.errors import SessionBusyError, SessionLostError, StoreError
 from toolcrib.stores import owner
 from toolcrib.stores.leases import Heartbeat, Lease

@@ -4,9 +4,9 @@ import asyncio
 from contextlib import ExitStack
 
 import pytest
-from writer_process import line, process, tell
 
 from benchmarks.postgres_server import PostgresServer, missing
+from tests.support.store_process import line, process, tell
 from toolcrib.stores.record import SessionRecord
 from toolcrib.stores.store import open_store
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import psycopg
 import pytest
-from backends import NOON, Clock
 
 from benchmarks.postgres_server import PostgresServer
+from tests.support.stores import NOON, Clock
 from toolcrib.errors import SessionBusyError, StoreError, UnknownSessionError
 from toolcrib.postgres import database as database_module
 from toolcrib.postgres.database import PostgresDatabase

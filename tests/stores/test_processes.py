@@ -8,9 +8,9 @@ import sys
 import threading
 
 import pytest
-from backends import Backend
-from writer_process import line, process, tell
 
+from tests.support.store_process import line, process, tell
+from tests.support.stores import Backend
 from toolcrib.stores.record import Refusal, SessionRecord
 from toolcrib.stores.store import open_store
 

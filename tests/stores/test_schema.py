@@ -8,8 +8,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from backends import NOON, Clock
 
+from tests.support.stores import NOON, Clock
 from toolcrib.errors import StoreError
 from toolcrib.memory.working import Outcome, WorkingMemory
 from toolcrib.stores.record import Confirmation, SessionRecord

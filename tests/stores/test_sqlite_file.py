@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from backends import Clock
 
+from tests.support.stores import Clock
 from toolcrib.errors import StoreError
 from toolcrib.stores import sqlite_file
 from toolcrib.stores.sqlite import SqliteStore

@@ -4,9 +4,9 @@ import asyncio
 from datetime import timedelta
 
 import pytest
-from backends import NOON, Backend, Clock
 from hypothesis import example, given, settings, strategies as st
 
+from tests.support.stores import NOON, Backend, Clock
 from toolcrib.errors import StoreError, UnknownSessionError
 from toolcrib.memory.working import Outcome, WorkingMemory
 from toolcrib.stores.cancellation import to_the_end

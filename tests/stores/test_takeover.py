@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 import pytest
-from backends import Backend
 
+from tests.support.stores import Backend
 from toolcrib.errors import SessionBusyError, SessionLostError
 from toolcrib.stores.leases import Heartbeat, Lease
 from toolcrib.stores.store import Store

@@ -6,9 +6,9 @@ from contextlib import suppress
 from datetime import timedelta
 
 import pytest
-from backends import Backend, Clock
 from hypothesis import given, settings, strategies as st
 
+from tests.support.stores import Backend, Clock
 from toolcrib.errors import StoreError, UnknownSessionError
 from toolcrib.stores.record import Confirmation, Refusal
 from toolcrib.stores.store import Store

@@ -1,15 +1,10 @@
 """What the tests of the offline brain share: a small app of its own, and a way to talk."""
 
-import sys
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from small_app import Talk, notes_catalog
-
+from tests.support.offline import Talk, notes_catalog
 from toolcrib.search.index import ToolIndex
 from toolcrib.stores.sqlite import SqliteStore
 from toolcrib_cms import build

@@ -1,8 +1,8 @@
 """The journeys of the demo: what a visitor tries first must work, in the languages they try it in."""
 
 import pytest
-from small_app import Talk
 
+from tests.support.offline import Talk
 from toolcrib_cms.cms import Cms
 
 

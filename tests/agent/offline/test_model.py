@@ -8,8 +8,8 @@ from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, UserPromptPart
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
-from small_app import notes_catalog
 
+from tests.support.offline import notes_catalog
 from toolcrib.agent.models import model_for
 from toolcrib.agent.offline import OfflineModel
 from toolcrib.agent.toolset import CribToolset

@@ -1,8 +1,8 @@
 """The brain with an app it has never seen: arguments, memory, questions, failures."""
 
 import pytest
-from small_app import Talk
 
+from tests.support.offline import Talk
 from toolcrib import ToolResult
 
 

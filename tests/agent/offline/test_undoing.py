@@ -1,8 +1,8 @@
 """Requests that undo something: the tool that does it is the nearest one, and must not be taken."""
 
 import pytest
-from small_app import Talk
 
+from tests.support.offline import Talk
 from toolcrib.agent.offline.known_tools import KnownTool
 from toolcrib.agent.offline.request_text import RequestText
 from toolcrib.agent.offline.undoing import undoing_in

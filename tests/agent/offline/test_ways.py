@@ -5,8 +5,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import pytest
-from small_app import Talk, notes_catalog
 
+from tests.support.offline import Talk, notes_catalog
 from toolcrib.discovery.browse_surface import browse_surface
 from toolcrib.discovery.domain_surface import domain_surface
 from toolcrib.discovery.get_tool import compact_surface

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
-from module_calls import Calls
+
+from tests.support.calls import Calls
 
 SECRET = "the secret outside"
 NAMES = ("out", "abs", "up", "chain", "through", "proc_root", "proc_cwd", "prefix", "sub/deep_out", "slashes", "dots")

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from module_calls import Calls
 
+from tests.support.calls import Calls
 from toolcrib.errors import ModuleError
 from toolcrib.sources.modules.registry import module
 from toolcrib.sources.modules.workdir import files as whole_files

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from module_calls import Calls
 
+from tests.support.calls import Calls
 from toolcrib.errors import ModuleError
 from toolcrib.search.index import ToolIndex
 from toolcrib.sources.modules.memory.note import Note

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from module_calls import Calls
 
+from tests.support.calls import Calls
 from toolcrib.sources.modules.filesystem import grep as grep_room, line_matcher
 from toolcrib.sources.modules.filesystem.globs import Glob, split
 from toolcrib.sources.modules.filesystem.ripgrep import files_with, find_ripgrep

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from module_calls import Calls
 
+from tests.support.calls import Calls
 from toolcrib.errors import ModuleError
 from toolcrib.policy import Decision, Policy
 from toolcrib.sources.modules.registry import module

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from module_calls import Calls
-from web_server import Answer, WebServer, serve_web
 
+from tests.support.calls import Calls
+from tests.support.web_server import Answer, WebServer, serve_web
 from toolcrib.errors import ModuleError
 from toolcrib.sources.modules.registry import module
 from toolcrib.sources.modules.web import tools as web_tools

@@ -7,8 +7,8 @@ from time import monotonic
 from typing import Any
 
 import pytest
-from module_calls import Calls
 
+from tests.support.calls import Calls
 from toolcrib.errors import PathRefusedError, ToolRefusedError
 from toolcrib.sources.modules.workdir import files as whole_files, tree as tree_room
 from toolcrib.sources.modules.workdir.tree import Tree, entries

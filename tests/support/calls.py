@@ -1,12 +1,15 @@
-"""Calling tools of a module as a model would."""
+"""Calling tools as a model would."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from toolcrib.sources.modules.registry import module
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
+
+# `await call("cms_getPage", page="home")` gives the result's value, or with `refusal` its text.
+Call = Callable[..., Awaitable[Any]]
 
 
 class Calls:

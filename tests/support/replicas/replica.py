@@ -1,6 +1,6 @@
 """Replicas, each a process of its own: a shop whose tools write into a ledger, and a model that follows rules.
 
-    python replica.py DATABASE_URL
+    python -m tests.support.replicas.replica DATABASE_URL
 
 It reads `start PORT` and answers with a process id, and `kill ID`, and answers when that process is dead. Replicas are
 forked from here, because most of what a start takes is to import everything.

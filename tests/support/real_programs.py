@@ -14,7 +14,9 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-PINNED = Path(__file__).parent / "real_servers"
+from tests.support import ROOT
+
+PINNED = ROOT / "tests" / "gateway" / "real_servers"
 HOME = Path(sys.prefix) / "real-servers"
 SECONDS = 240
 

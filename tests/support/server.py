@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx2
-from scripted_agent import Script, Shop, scripted
 
+from tests.support.agent import Script, Shop, scripted
 from toolcrib.agent.crib import Crib
 from toolcrib.server.app import create_app
 from toolcrib.server.listening import server

@@ -1,12 +1,46 @@
-"""A process that uses a store, told what to do by its arguments; it says what is done, line by line."""
+"""A process of its own that works on a store, told what to do by its arguments, and how a test talks with it."""
 
 import asyncio
+import subprocess
 import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 
+from tests.support import ROOT
 from toolcrib.errors import SessionBusyError
 from toolcrib.memory.working import Outcome, WorkingMemory
 from toolcrib.stores.record import Confirmation
 from toolcrib.stores.store import open_store
+
+PATIENCE_SECONDS = 120
+
+
+@contextmanager
+def process(*arguments: str) -> Generator[subprocess.Popen[str]]:
+    """This program at work, with these arguments; it is killed with the block."""
+    command = [sys.executable, "-m", __name__, *arguments]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as child:
+        alarm = threading.Timer(PATIENCE_SECONDS, child.kill)  # no test waits for ever
+        alarm.start()
+        try:
+            yield child
+        finally:
+            alarm.cancel()
+            child.kill()
+
+
+def line(child: subprocess.Popen[str]) -> str:
+    """The next line it says."""
+    assert child.stdout is not None
+    return child.stdout.readline().rstrip("\n")
+
+
+def tell(child: subprocess.Popen[str], text: str = "go") -> None:
+    """Say a line to it."""
+    assert child.stdin is not None
+    child.stdin.write(f"{text}\n")
+    child.stdin.flush()
 
 
 def say(*words: object) -> None:

@@ -47,7 +47,7 @@ for _number in range(MODULES):
 def installed(*, group: str, name: str | None = None) -> EntryPoints:
     """The modules as an installed package would bring them."""
     points = EntryPoints(
-        EntryPoint(name=f"module_{number}", value=f"generated_modules:module_{number}", group=group)
+        EntryPoint(name=f"module_{number}", value=f"{__name__}:module_{number}", group=group)
         for number in range(MODULES)
     )
     return points if name is None else points.select(name=name)

@@ -15,6 +15,7 @@ from fastmcp import Client
 from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 from mcp_types import CallToolResult, TextContent
 
+from tests.support.mcp_servers import SCRIPTED
 from toolcrib.catalog import Catalog
 from toolcrib.gateway.gate import Gate
 from toolcrib.gateway.http import PATH, http_server
@@ -27,7 +28,6 @@ from toolcrib.sources.mcp import McpSource
 from toolcrib.sources.mcp_limits import McpLimits
 from toolcrib.sources.mcp_server import read_mcp_server
 
-SCRIPTED = Path(__file__).parents[1] / "sources" / "scripted_server.py"
 TOKEN = "a-token-for-tests"
 SOON = 60  # seconds: far more than anything here takes, on a machine that has other things to do
 ERAS = ("legacy", "auto")
@@ -36,7 +36,7 @@ START = "import sys; from toolcrib.cli.main import main; sys.exit(main())"
 
 def entry(**told: Any) -> dict[str, Any]:
     """A server that does as it is told, as a configuration names it."""
-    return {"command": sys.executable, "args": [str(SCRIPTED), json.dumps(told)]}
+    return {"command": sys.executable, "args": [SCRIPTED, json.dumps(told)]}
 
 
 def write_config(folder: Path, **servers: dict[str, Any]) -> Path:

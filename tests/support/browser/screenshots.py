@@ -1,6 +1,6 @@
 """Take the pictures for the README: one of each part, dark and light. Run it after the page changes its looks:
 
-    .venv/bin/python tests/browser/take_screenshots.py
+    .venv/bin/python -m tests.support.browser.screenshots
 
 It starts the demo in a folder of its own, and writes `docs/assets/page-<part>-<theme>.png`.
 """
@@ -17,9 +17,11 @@ from tempfile import TemporaryDirectory
 
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
-from talking import say
 
-ASSETS = Path(__file__).parents[2] / "docs" / "assets"
+from tests.support import ROOT
+from tests.support.browser.chat import say
+
+ASSETS = ROOT / "docs" / "assets"
 DESK = {"width": 1600, "height": 980}
 PHONE = {"width": 390, "height": 844}
 BAR = 52  # the bar on top, which a part of the page can do without

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import toolcrib_cms
+from tests.support import ROOT
 from toolcrib.catalog import Catalog
 from toolcrib.errors import EmbedderError
 from toolcrib.search import spelling
@@ -20,8 +21,8 @@ from toolcrib.search.strategy import Strategy
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 
-DATA = Path(__file__).parents[1] / "data"
-JUNK = Path(__file__).parents[2] / "benchmarks" / "data" / "unanswerable.jsonl"
+DATA = ROOT / "tests" / "data"
+JUNK = ROOT / "benchmarks" / "data" / "unanswerable.jsonl"
 
 
 def sure_above(lexical_above: float, **changes: Any) -> tuple[Strategy]:

@@ -1,0 +1,48 @@
+"""An MCP server as a source in a test: started, listed and called."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from tests.support.mcp_servers import SCRIPTED
+from toolcrib.catalog import Catalog
+from toolcrib.sources.mcp import McpSource
+from toolcrib.sources.mcp_limits import McpLimits
+from toolcrib.sources.mcp_server import McpServer
+
+# What should work has all the time that a busy machine may need; little has only what should hang.
+PATIENT = McpLimits(connect_seconds=60, list_seconds=60, first_pause_seconds=0.01)
+
+
+def scripted(name: str = "shop", **told: Any) -> McpServer:
+    return McpServer(name=name, transport="stdio", command=sys.executable, arguments=("-S", SCRIPTED, json.dumps(told)))
+
+
+def offering(*names: str, **more: Any) -> list[dict[str, Any]]:
+    return [{"name": name, "inputSchema": {"type": "object"}, **more} for name in names]
+
+
+@asynccontextmanager
+async def running(server: McpServer, catalog: Catalog, **options: Any) -> AsyncIterator[McpSource]:
+    source = McpSource(server, catalog, **options)
+    async with asyncio.timeout(90):
+        await source.start()
+        await source.settled()
+        try:
+            yield source
+        finally:
+            await source.stop()
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Let others work until something holds."""
+    async with asyncio.timeout(60):
+        while not holds():  # noqa: ASYNC110  # what holds may be anything; nothing tells of all of it
+            await asyncio.sleep(0.01)  # not 0: those who are waited for need the processor
+
+
+def called(catalog: Catalog, name: str, **arguments: Any) -> Any:
+    return catalog.get(name).call(arguments)

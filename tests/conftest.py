@@ -3,8 +3,13 @@
 from collections.abc import Generator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from benchmarks.postgres_server import PostgresServer, missing
+
+# How long an example takes says how busy the machine is, not whether the code is right.
+settings.register_profile("toolcrib", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("toolcrib")
 
 LONG = "tests/replicas/"  # a single test, and the longest by far
 

@@ -6,6 +6,7 @@ from threading import Event, Thread
 
 import pytest
 
+from tests.support import PATIENCE
 from toolcrib.catalog import Catalog
 from toolcrib.catalog_changes import Change
 from toolcrib.tools.result import ToolResult
@@ -118,15 +119,15 @@ def test_other_threads_can_read_while_a_listener_works() -> None:
 
     def listener(change: Change) -> None:
         listening.set()
-        assert read.wait(5), "the reader was locked out"
+        assert read.wait(PATIENCE), "the reader was locked out"
 
     catalog.subscribe(listener)
     adding = Thread(target=catalog.add, args=(A,))
     adding.start()
-    assert listening.wait(5)
+    assert listening.wait(PATIENCE)
     assert (catalog.get("a"), list(catalog), len(catalog), "a" in catalog) == (A, [A], 1, True)
     read.set()
-    adding.join(5)
+    adding.join(PATIENCE)
     assert not adding.is_alive()
 
 
@@ -145,7 +146,7 @@ def test_changes_from_many_threads_are_heard_completely_and_in_order() -> None:
 
     with ThreadPoolExecutor(8) as pool:
         for done in [pool.submit(work, worker) for worker in range(8)]:
-            done.result(timeout=30)
+            done.result(timeout=PATIENCE)
 
     followed: dict[str, Tool] = {}
     for change in heard:

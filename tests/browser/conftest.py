@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from tests.support import ROOT
+from tests.support import PATIENCE, ROOT
 
 WAIT_MS = 60_000  # the longest that anything may take on a busy machine
 
@@ -70,7 +70,7 @@ def _served(command: list[str], folder: Path) -> Iterator[str]:
             yield address
         finally:
             process.terminate()
-            process.wait(timeout=30)
+            process.wait(PATIENCE)
 
 
 @pytest.fixture

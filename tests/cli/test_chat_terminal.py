@@ -16,9 +16,9 @@ import pytest
 from benchmarks.wire import Call, Slow, Turn, WireServer
 from benchmarks.wire.script import Answer
 from benchmarks.wire.server import Recorded
+from tests.support import PATIENCE
 
 OFFICE = str(Path(__file__).parents[2] / "examples" / "office")
-PATIENCE = 60  # seconds; a busy machine takes its time to import everything
 # The process takes the terminal for its own, so that Ctrl-C becomes a signal.
 START = """
 import fcntl, sys, termios

@@ -12,6 +12,7 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from tests.support import PATIENCE
 from toolcrib.agent import events
 from toolcrib.agent.crib import Crib
 from toolcrib.catalog import Catalog
@@ -123,7 +124,7 @@ def test_long_things_are_shortened() -> None:
 
 async def typed(lines: TypedLines, text: str, keys: PipeInput, prompt: str = PROMPT) -> str:
     keys.send_text(text)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         return await lines.line(prompt)
 
 

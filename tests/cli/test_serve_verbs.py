@@ -13,6 +13,7 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 
+from tests.support import PATIENCE
 from tests.support.server import listening as serving
 from toolcrib.agent.crib import Crib
 from toolcrib.catalog import Catalog
@@ -191,7 +192,7 @@ def test_the_browser_is_opened_only_where_somebody_sits(monkeypatch: pytest.Monk
     assert not opened.is_set()
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     demo_verb.show("http://127.0.0.1:1/", browser=True)
-    assert opened.wait(10)
+    assert opened.wait(PATIENCE)
 
 
 def test_the_demo_suggests_what_it_can_do(demo: Callable[..., str], listener: Listener) -> None:
@@ -204,7 +205,7 @@ def test_the_demo_suggests_what_it_can_do(demo: Callable[..., str], listener: Li
         assert app is not None
         async with app.router.lifespan_context(app):
             transport = httpx2.ASGITransport(app=app)
-            async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=30) as client:
+            async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=PATIENCE) as client:
                 session = (await client.post("/api/sessions")).json()["id"]
                 told = await client.post(f"/api/sessions/{session}/messages", json={"text": text})
                 return [json.loads(line[6:]) for line in told.text.splitlines() if line.startswith("data: ")]

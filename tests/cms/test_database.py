@@ -9,6 +9,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import create_engine, select, text
 from sqlalchemy.exc import IntegrityError
 
+from tests.support import PATIENCE
 from toolcrib_cms.errors import CmsError
 from toolcrib_cms.storage.columns import Base, Status, new_id, now
 from toolcrib_cms.storage.database import Database, migrate
@@ -81,7 +82,7 @@ def test_threads_take_turns(tmp_path: Path) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=20)
+        thread.join(PATIENCE)
     with database.transaction() as session:
         assert len(session.scalars(select(Page)).all()) == 8
         assert sorted(session.scalars(select(Revision.change))) == list(range(1, 9))

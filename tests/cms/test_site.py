@@ -6,6 +6,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from tests.support import PATIENCE
 from tests.support.calls import Call
 from toolcrib_cms.cms import Cms
 from toolcrib_cms.site.server import site_server
@@ -125,11 +126,11 @@ def test_a_browser_can_look_at_it(cms: Cms) -> None:
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:
-        with urlopen(f"http://127.0.0.1:{server.server_address[1]}/", timeout=10) as answer:
+        with urlopen(f"http://127.0.0.1:{server.server_address[1]}/", timeout=PATIENCE) as answer:
             assert answer.url.endswith("/site")
             assert b"Bring the outside in" in answer.read()
             assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(timeout=5)
+        thread.join(PATIENCE)

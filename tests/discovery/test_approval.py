@@ -4,7 +4,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from inline_snapshot import snapshot
 
 from tests.support.recorded_tools import calls_of, make, pages, takes, told
@@ -118,13 +118,11 @@ def test_long_arguments_are_shortened_for_the_model_only() -> None:
 
 
 @given(st.dictionaries(st.text(), JSON, max_size=4))
-@settings(deadline=None)  # the machine may be busy
 def test_the_order_of_arguments_does_not_count(arguments: dict[str, Any]) -> None:
     assert digest("x", arguments) == digest("x", dict(reversed(arguments.items())))
 
 
 @given(st.dictionaries(st.text(), JSON, max_size=3), st.text(min_size=1), JSON)
-@settings(deadline=None)  # the machine may be busy
 def test_any_other_arguments_give_another_digest(arguments: dict[str, Any], key: str, value: Any) -> None:
     changed = {**arguments, key: [value]}
     assert (digest("x", changed) == digest("x", arguments)) == (changed == arguments)

@@ -4,7 +4,7 @@ from enum import Enum
 from typing import Annotated, Any, Literal
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from inline_snapshot import snapshot
 from pydantic import BaseModel, BeforeValidator
 
@@ -349,7 +349,6 @@ VALUES = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from([*SCHEMA["properties"], "other"]), VALUES, max_size=4))
-@settings(deadline=None)  # the machine may be busy
 def test_a_repair_fits_or_is_refused_and_needs_no_second_one(arguments: dict[str, Any]) -> None:
     reading = SchemaReading(SCHEMA)
     outcome = fitted(FOREIGN, arguments)

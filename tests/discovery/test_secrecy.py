@@ -7,7 +7,7 @@ the caller does, the two must answer alike.
 import asyncio
 from dataclasses import replace
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from tests.support.recorded_tools import make, names, takes, words_only
 from toolcrib.catalog import Catalog
@@ -69,7 +69,6 @@ def two_sites(policy: Policy, role: str | None, **options: object) -> tuple[Tool
 
 
 @given(POLICIES, ROLES, st.lists(st.sampled_from(NAMES), max_size=4))
-@settings(deadline=None)  # the machine may be busy
 def test_no_view_shows_what_is_hidden(policy: Policy, role: str | None, wanted: list[str]) -> None:
     hiding, without, hidden = two_sites(policy, role, pinned=wanted[:2])
     assert hiding.activate(wanted) == without.activate(wanted)
@@ -89,7 +88,6 @@ def test_no_view_shows_what_is_hidden(policy: Policy, role: str | None, wanted: 
 
 
 @given(POLICIES, ROLES, QUERIES, st.integers(1, 9))
-@settings(deadline=None)  # the machine may be busy
 def test_no_search_names_what_is_hidden(policy: Policy, role: str | None, query: str, limit: int) -> None:
     hiding, without, hidden = two_sites(policy, role)
     found = hiding.search(query, limit=limit)
@@ -98,7 +96,6 @@ def test_no_search_names_what_is_hidden(policy: Policy, role: str | None, query:
 
 
 @given(POLICIES, ROLES, QUERIES, st.integers(1, 9))
-@settings(deadline=None)  # the machine may be busy
 def test_no_search_is_moved_by_what_is_hidden(policy: Policy, role: str | None, query: str, limit: int) -> None:
     hiding, without, _ = two_sites(policy, role)
     found, expected = (replace(box.search(query, limit=limit), took_ms=0) for box in (hiding, without))
@@ -111,7 +108,6 @@ def test_no_search_is_moved_by_what_is_hidden(policy: Policy, role: str | None, 
     st.sampled_from([*NAMES, "get_pages", "updateUser", "xyz"]),
     st.sampled_from(["activate", "refuse"]),
 )
-@settings(deadline=None)  # the machine may be busy
 def test_no_call_tells_what_is_hidden(policy: Policy, role: str | None, name: str, inactive: str) -> None:
     hiding, without, _ = two_sites(policy, role, inactive=inactive)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from tests.support.recorded_tools import make, names, pages, words_only
 from toolcrib.catalog import Catalog
@@ -308,7 +308,6 @@ STEPS = st.lists(st.lists(st.sampled_from([*NAMES, "unknown"]), max_size=4), max
 
 
 @given(STEPS)
-@settings(deadline=None)  # the machine may be busy
 def test_activation_order_is_stable(steps: list[list[str]]) -> None:
     toolbox = Toolbox(pages())
     for step in steps:
@@ -318,7 +317,6 @@ def test_activation_order_is_stable(steps: list[list[str]]) -> None:
 
 
 @given(STEPS, st.integers(0, 4))
-@settings(deadline=None)  # the machine may be busy
 def test_restoring_a_snapshot_changes_nothing(steps: list[list[str]], room: int) -> None:
     catalog = pages()
     options: dict[str, Any] = {"budget_tokens": room * 100, "size_of": hundred}
@@ -331,7 +329,6 @@ def test_restoring_a_snapshot_changes_nothing(steps: list[list[str]], room: int)
 
 
 @given(STEPS, st.sets(st.sampled_from(NAMES)))
-@settings(deadline=None)  # the machine may be busy
 def test_what_leaves_the_catalogue_leaves_every_view(steps: list[list[str]], removed: set[str]) -> None:
     catalog = pages()
     toolbox = Toolbox(catalog, words_only(catalog), pinned=["list_pages"])

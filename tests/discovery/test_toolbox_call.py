@@ -8,6 +8,7 @@ import anyio
 import pytest
 from inline_snapshot import snapshot
 
+from tests.support import PATIENCE
 from tests.support.recorded_tools import calls_of, make, pages, told
 from toolcrib.catalog import Catalog
 from toolcrib.discovery.toolbox import Toolbox
@@ -124,7 +125,7 @@ async def test_a_tool_that_hangs_is_given_up() -> None:
             stopped.set()
 
     toolbox = Toolbox(Catalog([make("hang", call=hang)]), timeout_seconds=0.01)
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE):
         assert told(await toolbox.call("hang", {})) == snapshot(
             ("hang gave no answer within 0.01 seconds. It may have had an effect: check before you call it again.", 25)
         )
@@ -142,7 +143,7 @@ async def test_the_tool_behind_a_surface_is_the_one_that_took_too_long() -> None
         return [make("execute_tool", call=execute)]
 
     toolbox = Toolbox(Catalog([make("hang", call=hang)]), surface=runner, timeout_seconds=0.01)
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE):
         assert (await toolbox.call("execute_tool", {})).text.startswith("hang gave no answer within 0.01 seconds.")
 
 
@@ -191,7 +192,7 @@ async def test_cancellation_passes_through() -> None:
         return await asyncio.Future[ToolResult]()
 
     toolbox = Toolbox(Catalog([make("hang", call=hang)]))
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE):
         task = asyncio.ensure_future(toolbox.call("hang", {}))
         await started.wait()
         task.cancel()
@@ -207,7 +208,7 @@ async def test_several_calls_of_one_step_run_at_once() -> None:
         return ToolResult.of(arguments["number"])
 
     toolbox = Toolbox(Catalog([make(f"meet_{letter}", call=meet) for letter in "abc"]))
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE):
         results = await asyncio.gather(
             *(toolbox.call(f"meet_{letter}", {"number": number}) for number, letter in enumerate("abc"))
         )

@@ -23,7 +23,6 @@ from tests.support.mcp_servers import CONFORMANCE
 from tests.support.real_programs import PINNED, NotHere, node_environment, node_programs
 from toolcrib.gateway.http import http_app
 from toolcrib.server.options import Options
-from toolcrib.sources.mcp_limits import McpLimits
 
 SERVER = {"command": sys.executable, "args": [CONFORMANCE]}
 SECONDS = 180
@@ -91,7 +90,7 @@ def _by_call_tool(body: bytes) -> bytes:
 
 @contextmanager
 def gateway() -> Generator[str]:
-    made = made_gateway({"up": SERVER}, limits=McpLimits(connect_seconds=60, list_seconds=60))
+    made = made_gateway({"up": SERVER})
     options = Options(port=0, tokens={TOKEN: "conformance"}, requests_per_second=1e6, burst=1_000_000)
     config = uvicorn.Config(LikeAClient(http_app(made, options)), port=0, log_config=None, lifespan="on", ws="none")
     server = uvicorn.Server(config)

@@ -1,20 +1,19 @@
 """Broken upstreams, real processes each: everything else keeps working, and the caller reads what happened."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from inline_snapshot import snapshot
 
-from tests.support.gateway import call, entry, in_memory, made_gateway, text
+from tests.support.gateway import PATIENT, SOON, call, entry, in_memory, made_gateway, text
 from toolcrib.sources.mcp_limits import McpLimits
 
 pytestmark = pytest.mark.anyio
 # What should work has all the time that a busy machine may need; what should fail has little.
-LIMITS = McpLimits(
-    connect_seconds=90, list_seconds=90, call_seconds=90, first_pause_seconds=0.01, message_bytes=1 << 20
-)
+LIMITS = replace(PATIENT, first_pause_seconds=0.01, message_bytes=1 << 20)
 SHORT = McpLimits(connect_seconds=2, list_seconds=2, call_seconds=2)
-LONG = 180
+LONG = 5 * SOON  # twenty processes
 BROKEN = {
     "hangs": entry(start="hang"),
     "dies": entry(start="die"),
@@ -26,7 +25,7 @@ BROKEN = {
 
 async def test_five_of_twenty_are_broken_and_fifteen_work() -> None:
     good = {f"good{number}": entry() for number in range(15)}
-    gateway = made_gateway(good | BROKEN, limits=LIMITS, special=dict.fromkeys(BROKEN, SHORT), patience_seconds=90)
+    gateway = made_gateway(good | BROKEN, limits=LIMITS, special=dict.fromkeys(BROKEN, SHORT))
     async with asyncio.timeout(LONG), in_memory(gateway) as client:
         assert len((await client.list_tools()).tools) == 3  # waits for nobody
         answers = await asyncio.gather(*(call(client, f"{name}__echo", {"text": name}) for name in good))

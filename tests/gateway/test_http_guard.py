@@ -6,6 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.support import PATIENCE
 from tests.support.gateway import TOKEN, entry, made_gateway, serving
 from toolcrib.errors import GatewayError
 from toolcrib.gateway.http import http_app
@@ -32,7 +33,7 @@ def ask(url: str, headers: dict[str, str] | None = None, *, token: str | None = 
         "Mcp-Method": "tools/list",
         **({"Authorization": f"Bearer {token}"} if token else {}),
     }
-    return httpx2.post(url, json=said, headers=known | (headers or {}), timeout=20)
+    return httpx2.post(url, json=said, headers=known | (headers or {}), timeout=PATIENCE)
 
 
 def test_a_token_is_needed() -> None:

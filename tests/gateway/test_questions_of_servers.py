@@ -17,7 +17,6 @@ from mcp_types import (
 from tests.support.gateway import ERAS, SOON, TOKEN, call, entry, in_memory, made_gateway, over_http, serving, text
 from tests.support.mcp_servers import ASKING
 from toolcrib.gateway.server import Gateway
-from toolcrib.sources.mcp_limits import McpLimits
 
 pytestmark = pytest.mark.anyio
 OLDER = entry(
@@ -45,7 +44,7 @@ class Client:
 
 
 def gateway(**options: Any) -> Gateway:
-    return made_gateway(SERVERS, limits=McpLimits(call_seconds=SOON), **options)
+    return made_gateway(SERVERS, **options)
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -120,7 +119,7 @@ async def test_nobody_is_asked_for_a_call_that_may_be_another_persons() -> None:
     """Over the pipes of an older server a question does not say which call it belongs to."""
     bob = Client("bobs")
     hanging = entry(tools=[{"name": "ask", "inputSchema": {"type": "object"}}], call={"ask": "ask"})
-    made = made_gateway({"s": hanging}, limits=McpLimits(call_seconds=SOON))
+    made = made_gateway({"s": hanging})
     began, go = asyncio.Event(), asyncio.Event()
 
     async def thinks(message: str, *_: Any) -> dict[str, str]:

@@ -8,7 +8,6 @@ from inline_snapshot import snapshot
 
 from tests.support.gateway import SOON, call, entry, in_memory, made_gateway, text
 from toolcrib.gateway.remembered import Remembered
-from toolcrib.sources.mcp_limits import McpLimits
 
 pytestmark = pytest.mark.anyio
 SEARCH = {"query": "say the text again"}
@@ -28,14 +27,14 @@ def hanging_at_start(marker: Path) -> dict[str, object]:
         "sys.argv.pop(0); (sys.stdin.read() if there else runpy.run_path(sys.argv[0], run_name='__main__'))"
     )
     usual = entry()
-    return {"command": usual["command"], "args": ["-c", program, str(marker), *usual["args"]]}
+    flag, *rest = usual["args"]
+    return {"command": usual["command"], "args": [flag, "-c", program, str(marker), *rest]}
 
 
 async def test_a_search_is_answered_before_the_server_is_up(tmp_path: Path) -> None:
     server = hanging_at_start(tmp_path / "marker")
     await seen_once(tmp_path / "memory", server)
-    limits = McpLimits(connect_seconds=SOON)
-    gateway = made_gateway({"s": server}, remembered=Remembered(tmp_path / "memory"), limits=limits)
+    gateway = made_gateway({"s": server}, remembered=Remembered(tmp_path / "memory"))
     async with asyncio.timeout(SOON), in_memory(gateway) as client:
         found = text(await client.call_tool("search_tools", SEARCH))
     assert found == snapshot("""\
@@ -74,8 +73,9 @@ async def test_a_broken_memory_is_none(tmp_path: Path) -> None:
 
 async def test_the_first_search_waits_a_moment_and_no_longer(tmp_path: Path) -> None:
     servers = {"s": entry(), "slow": entry(start="hang")}
-    gateway = made_gateway(servers, patience_seconds=1, limits=McpLimits(connect_seconds=SOON))
+    gateway = made_gateway(servers, patience_seconds=1)
     async with asyncio.timeout(SOON), in_memory(gateway) as client:
+        await gateway.sources.sources[0].settled()
         first = text(await client.call_tool("search_tools", {"query": "paint a picture of the moon"}))
         assert "Not searched: mcp:slow (still starting)." in first
         assert text(await client.call_tool("search_tools", SEARCH)).splitlines()[1].startswith("- s__echo(")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pydantic_ai.exceptions import ModelConnectionError, ModelHTTPError
 
+from tests.support import PATIENCE
 from tests.support.agent import Shop, kinds, scripted
 from toolcrib.agent.events import Failed, Text, ToolFinished, Warning
 from toolcrib.agent.limits import Limits
@@ -174,7 +175,7 @@ async def test_cancelling_the_caller_stops_the_run(session: Session) -> None:
     _, model = scripted([("slow_archive", {"name": "May"})], "Here I am.")
     crib = shop.crib(model, pinned=["slow_archive"])
     task = asyncio.create_task(run(session, "Fetch it", crib=crib))
-    await asyncio.wait_for(shop.hanging.wait(), 5)
+    await asyncio.wait_for(shop.hanging.wait(), PATIENCE)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

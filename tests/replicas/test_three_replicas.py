@@ -15,7 +15,7 @@ import httpx2
 import psycopg
 
 from benchmarks.postgres_server import PostgresServer
-from tests.support import ROOT
+from tests.support import PATIENCE, ROOT
 from tests.support.replicas.balancer import RoundRobin
 from tests.support.replicas.customer import Customer
 from tests.support.replicas.replica import LEDGER, SOURCE, catalog_of
@@ -26,7 +26,6 @@ ERRANDS = ("order", "refund", "stamp")
 CONVERSATIONS = int(os.environ.get("TOOLCRIB_TEST_CONVERSATIONS", "300"))
 AT_ONCE = 24
 TALKS_PER_KILL = 40
-PATIENCE = 60.0
 
 
 class Seed:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from toolcrib.search.builtin_embedder import CACHED_WORDS, MODEL, BuiltinEmbedder
 from toolcrib.search.embedder import Embedder, Vectors
@@ -154,7 +154,6 @@ def test_requests_and_documents_are_read_alike(embedder: BuiltinEmbedder) -> Non
     np.testing.assert_array_equal(embedder.embed_queries(TEXTS), embedder.embed_documents(TEXTS))
 
 
-@settings(deadline=None)
 @given(texts=st.lists(ANY_TEXT, max_size=5))
 def test_any_text_has_a_finite_vector_of_length_one_or_zero(embedder: BuiltinEmbedder, texts: list[str]) -> None:
     vectors = embedder.embed_queries(texts)
@@ -164,7 +163,6 @@ def test_any_text_has_a_finite_vector_of_length_one_or_zero(embedder: BuiltinEmb
     assert all(length == 0 or abs(length - 1) < 1e-6 for length in lengths)
 
 
-@settings(deadline=None)
 @given(texts=st.lists(ANY_TEXT | st.sampled_from(TEXTS), max_size=6))
 def test_a_text_has_the_same_vector_alone_and_in_company(embedder: BuiltinEmbedder, texts: list[str]) -> None:
     together = BuiltinEmbedder().embed_documents(texts)

@@ -102,7 +102,7 @@ def test_a_large_index_reads_the_passages_of_the_nearest_tools_alone(
     np.testing.assert_allclose(scores, expected, atol=1e-6)
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(st.integers(0, 2**32 - 1))
 def test_thousands_of_tools_score_as_a_naive_computation_says(seed: int) -> None:
     generator = np.random.default_rng(seed)

@@ -140,7 +140,7 @@ def test_only_what_changed_is_embedded() -> None:
 Steps = list[tuple[str, int, bool]]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["add", "remove", "replace", "search"]), st.integers(0, 11), st.booleans()),

@@ -1,5 +1,7 @@
 """Whatever a request is made of, the index has an answer: defined, and never an exception."""
 
+from time import thread_time
+
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -83,9 +85,10 @@ def test_a_huge_limit_gives_what_there_is(index: ToolIndex, limit: int) -> None:
     ],
 )
 def test_a_hundred_kilobytes_are_answered(index: ToolIndex, query: str) -> None:
+    before = thread_time()  # not the clock on the wall: the machine may have other things to do
     found = index.search(query)
     assert len(found.hits) <= 5
-    assert found.took_ms < 5_000
+    assert thread_time() - before < 5
 
 
 def test_a_long_request_is_read_from_its_beginning(index: ToolIndex) -> None:
@@ -132,7 +135,7 @@ def test_tools_may_hold_any_text() -> None:
     assert index.search("broken").hits
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     query=st.text(st.characters(exclude_categories=()), max_size=200)
     | st.lists(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import PATIENCE
 from tests.support.search import Concepts, make, office, sure_above
 from toolcrib.catalog import Catalog
 from toolcrib.search.fallible_embedder import RESTING, RETRY_SECONDS
@@ -14,7 +15,6 @@ from toolcrib.search.index import ToolIndex
 from toolcrib.search.usage import Usage
 from toolcrib.search.vector_cache import CachedEmbedder
 
-SECONDS = 30.0
 DOWN = "Searched by words alone: The model server does not answer."
 
 
@@ -278,13 +278,13 @@ async def test_a_slow_embedder_does_not_hold_up_the_loop() -> None:
 
     def wait() -> None:
         loop.call_soon_threadsafe(asked.set)
-        assert answer.wait(SECONDS)  # given by the loop, which must be free to give it
+        assert answer.wait(PATIENCE)  # given by the loop, which must be free to give it
 
     embedder.before_queries = wait
     search = asyncio.create_task(index.search_async("kitten"))
-    await asyncio.wait_for(asked.wait(), SECONDS)
+    await asyncio.wait_for(asked.wait(), PATIENCE)
     answer.set()
-    assert (await asyncio.wait_for(search, SECONDS)).names[0] == "alpha"
+    assert (await asyncio.wait_for(search, PATIENCE)).names[0] == "alpha"
 
 
 async def test_a_large_catalogue_is_read_in_off_the_loop() -> None:

@@ -6,11 +6,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
+from tests.support import PATIENCE
 from tests.support.search import Concepts, make, office, sure_above
 from toolcrib.catalog import Catalog
 from toolcrib.search.index import ToolIndex
-
-SECONDS = 60.0
 
 
 def together(*acts: Callable[[], object]) -> None:
@@ -18,13 +17,13 @@ def together(*acts: Callable[[], object]) -> None:
     start = threading.Barrier(len(acts))
 
     def run(act: Callable[[], object]) -> None:
-        start.wait(SECONDS)
+        start.wait(PATIENCE)
         act()
 
     with ThreadPoolExecutor(len(acts)) as pool:
         running: list[Future[None]] = [pool.submit(run, act) for act in acts]
         for future in running:
-            future.result(SECONDS)
+            future.result(PATIENCE)
 
 
 def test_many_threads_get_the_answers_one_thread_gets() -> None:
@@ -144,14 +143,14 @@ def test_a_request_that_is_being_embedded_holds_up_no_other_search() -> None:
 
     def wait() -> None:
         waiting.set()
-        assert go_on.wait(SECONDS)
+        assert go_on.wait(PATIENCE)
 
     embedder.before_queries = wait
     with ThreadPoolExecutor(1) as pool:
         slow = pool.submit(index.search, "lettre")  # no word is known: it has to be embedded
-        assert waiting.wait(SECONDS)
+        assert waiting.wait(PATIENCE)
         assert index.search("weather forecast").names[0] == "get_weather"  # the words are enough
         assert not slow.done()
         go_on.set()
-        slow.result(SECONDS)
+        slow.result(PATIENCE)
     assert embedder.queries[-1] == "lettre"

@@ -5,7 +5,7 @@ from math import log
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from tests.support.search import make
 from toolcrib.search.asked_words import AskedWord
@@ -260,7 +260,6 @@ def many_languages() -> LexicalIndex:
     return index_of(*CATALOG, tool("zh", "删除博客文章"), tool("pl", "znajdź zdjęcie"), tool("ru", "фильтр погода"))
 
 
-@settings(deadline=None)
 @given(text=st.text(st.characters(exclude_categories=()), max_size=200), limit=st.integers(-3, 20))
 def test_any_request_is_answered(many_languages: LexicalIndex, text: str, limit: int) -> None:
     match = many_languages.search(text, limit)
@@ -268,7 +267,6 @@ def test_any_request_is_answered(many_languages: LexicalIndex, text: str, limit:
     assert 0 <= match.known_share <= 1
 
 
-@settings(deadline=None)
 @given(text=st.text("weathrimgs_ 删文ęźпогда", max_size=60))
 def test_what_is_found_shares_a_word_with_the_request(many_languages: LexicalIndex, text: str) -> None:
     match = many_languages.search(text, 20)

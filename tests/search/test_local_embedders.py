@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from tests.support import PATIENCE
 from toolcrib.errors import EmbedderError, MissingExtraError
 from toolcrib.search.embedder import Embedder, Vectors
 from toolcrib.search.local_embedders import MULTILINGUAL_MODEL, FastembedEmbedder, SentenceTransformersEmbedder
@@ -102,7 +103,7 @@ def test_a_broken_character_does_not_stop_a_batch(make: Callable[[], Embedder]) 
 def test_threads_may_share_a_model(make: Callable[[], Embedder]) -> None:
     embedder = make()
     with ThreadPoolExecutor(4) as pool:
-        vectors = list(pool.map(embedder.embed_queries, [["a"], ["b"]] * 8, timeout=20))
+        vectors = list(pool.map(embedder.embed_queries, [["a"], ["b"]] * 8, timeout=PATIENCE))
     assert [vector.tolist() for vector in vectors] == [[[1, 0, 0]], [[0, 1, 0]]] * 8
 
 

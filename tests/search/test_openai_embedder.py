@@ -12,6 +12,7 @@ from email.utils import format_datetime
 import numpy as np
 import pytest
 
+from tests.support import PATIENCE
 from tests.support.embeddings_server import DIMENSIONS, ModelServer, Reply, model_vector, refusal, serve_model
 from toolcrib.errors import EmbedderError, MissingExtraError
 from toolcrib.search import openai_embedder
@@ -42,7 +43,13 @@ def make(server: ModelServer, waits: list[float]) -> Iterator[Make]:
     made: list[OpenAIEmbedder] = []
 
     def build(model: str = "small", **options: object) -> OpenAIEmbedder:
-        settings = {"base_url": server.url, "api_key": KEY, "sleep": waits.append, "timeout_seconds": 5.0, **options}
+        settings = {
+            "base_url": server.url,
+            "api_key": KEY,
+            "sleep": waits.append,
+            "timeout_seconds": PATIENCE,
+            **options,
+        }
         made.append(OpenAIEmbedder(model, **settings))  # type: ignore[arg-type]  # a table of options
         return made[-1]
 
@@ -354,11 +361,11 @@ def test_many_threads_share_one_embedder(make: Make) -> None:
     start = threading.Barrier(8)
 
     def work(number: int) -> Vectors:
-        start.wait(timeout=5)
+        start.wait(PATIENCE)
         return embedder.embed_documents([f"text {number}"])
 
     with ThreadPoolExecutor(8) as pool:
-        vectors = np.concatenate(list(pool.map(work, range(8), timeout=20)))
+        vectors = np.concatenate(list(pool.map(work, range(8), timeout=PATIENCE)))
     np.testing.assert_allclose(vectors, unit(*(f"text {number}" for number in range(8))), rtol=1e-5)
 
 

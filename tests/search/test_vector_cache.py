@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support import PATIENCE
 from tests.support.embeddings_server import DIMENSIONS, model_vector, serve_model
 from toolcrib.errors import EmbedderError
 from toolcrib.search import vector_cache, vector_file
@@ -370,13 +371,13 @@ def test_many_threads_share_one_cache(tmp_path: Path) -> None:
     start = threading.Barrier(8)
 
     def work(number: int) -> None:
-        start.wait(timeout=5)
+        start.wait(PATIENCE)
         texts = [f"text {(number * 7 + step) % 50}" for step in range(25)]
         np.testing.assert_allclose(cached.embed_queries(texts), -model.right(*texts), rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(cached.embed_documents(texts), model.right(*texts), rtol=1e-5, atol=1e-6)
 
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(work, range(8), timeout=30))
+        list(pool.map(work, range(8), timeout=PATIENCE))
     later = CountingEmbedder()
     CachedEmbedder(later, tmp_path).embed_documents([f"text {number}" for number in range(50)])
     assert later.asked == []
@@ -402,7 +403,7 @@ for number in range(20):
 def test_several_processes_write_at_once(tmp_path: Path) -> None:
     command = [sys.executable, "-W", "error", "-c", WRITER, str(tmp_path)]
     writers = [subprocess.Popen([*command, name], stderr=subprocess.PIPE, text=True) for name in "abcd"]
-    said = [writer.communicate(timeout=60)[1] for writer in writers]
+    said = [writer.communicate(timeout=PATIENCE)[1] for writer in writers]
     assert ([writer.returncode for writer in writers], said) == ([0] * 4, [""] * 4)
     with closing(sqlite3.connect(cache_file(tmp_path))) as connection:
         assert connection.execute("SELECT count(*) FROM vectors").fetchone() == (5 * 20,)

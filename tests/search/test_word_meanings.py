@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from toolcrib.search import word_meanings
 from toolcrib.search.builtin_embedder import BuiltinEmbedder
@@ -73,7 +73,6 @@ def test_a_request_of_fillers_alone_is_read_as_it_is(meanings: WordMeanings) -> 
     assert meanings.read("how can you help me", [0, 7]).asked.tolist() != [0, 0]
 
 
-@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_is_read(text: str) -> None:
     held = WordMeanings(EMBEDDER)

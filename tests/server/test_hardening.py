@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.server import PATIENCE, QUIET, Scene, scene
+from tests.support import PATIENCE
+from tests.support.server import QUIET, Scene, scene
 from toolcrib.errors import ServerError
 from toolcrib.server.options import Options
 from toolcrib_cms import build

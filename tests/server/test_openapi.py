@@ -6,8 +6,9 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 
+from tests.support import PATIENCE
 from tests.support.agent import Shop
-from tests.support.server import PATIENCE, QUIET
+from tests.support.server import QUIET
 from toolcrib.agent.crib import Crib
 from toolcrib.server.app import create_app
 from toolcrib.server.options import Options
@@ -26,7 +27,6 @@ schema = schemathesis.openapi.from_asgi("/openapi.json", app(), headers={"Host":
 @schema.parametrize()
 @settings(
     max_examples=15,
-    deadline=None,
     derandomize=True,  # the same requests each time
     database=None,
     suppress_health_check=list(HealthCheck),

@@ -14,8 +14,9 @@ import anyio.lowlevel
 import httpx2
 import pytest
 
+from tests.support import PATIENCE
 from tests.support.agent import Shop, scripted
-from tests.support.server import PATIENCE, events, scene
+from tests.support.server import events, scene
 from toolcrib.agent.crib import Crib
 from toolcrib.agent.events import Event, RunStarted
 from toolcrib.agent.runner import stream

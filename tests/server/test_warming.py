@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.support import PATIENCE
 from tests.support.agent import Shop, scripted
-from tests.support.server import PATIENCE, scene
+from tests.support.server import scene
 from toolcrib.agent.crib import Crib
 from toolcrib.agent.runner import run
 from toolcrib.catalog import Catalog

@@ -11,6 +11,7 @@ from pydantic_ai import Agent
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
 
+from tests.support import PATIENCE
 from tests.support.web_server import Answer, Asked, WebServer, serve_web
 from toolcrib import Catalog, Toolbox
 from toolcrib.discovery.domain_surface import domain_surface
@@ -108,7 +109,7 @@ async def at_once(seconds: float) -> None:
 async def opened(web: WebServer, catalog: Catalog, **options: Any) -> AsyncIterator[A2aSource]:
     options = {"open_origins": (web.origin,), "settings": NO_KEYS, "sleep": at_once, **options}
     source = A2aSource("travel", web.origin, catalog, **options)
-    async with asyncio.timeout(20), SourceGroup([source]) as group:
+    async with asyncio.timeout(PATIENCE), SourceGroup([source]) as group:
         await group.settled()
         yield source
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
@@ -13,7 +14,6 @@ from tests.support.mcp_servers.live import serving
 from tests.support.mcp_source import PATIENT, called, running, until
 from tests.support.web_server import Answer, Asked, WebServer, serve_web
 from toolcrib import Catalog
-from toolcrib.sources.mcp_limits import McpLimits
 from toolcrib.sources.mcp_server import McpServer
 from toolcrib.sources.source import SourceState
 
@@ -38,7 +38,7 @@ class Heard:
 
 async def test_a_real_server_is_followed_and_called_over_every_transport(live: McpServer) -> None:
     catalog, heard = Catalog(), Heard()
-    async with running(live, catalog, limits=McpLimits(message_bytes=1_000_000)) as source:
+    async with running(live, catalog, limits=replace(PATIENT, message_bytes=1_000_000)) as source:
         assert source.state is SourceState.READY, source.problem + source.log
         assert {"live__add", "live__big", "live__slow"} <= {tool.name for tool in catalog}
         total = await called(catalog, "live__add", a=2, b=3)
@@ -54,7 +54,7 @@ async def test_a_real_server_is_followed_and_called_over_every_transport(live: M
 
 async def test_an_answer_that_is_too_large_fails_one_call_over_every_transport(live: McpServer) -> None:
     catalog = Catalog()
-    async with running(live, catalog, limits=McpLimits(message_bytes=1_000_000, first_pause_seconds=0.01)):
+    async with running(live, catalog, limits=replace(PATIENT, message_bytes=1_000_000)):
         result = await called(catalog, "live__big", size=5_000_000)
         assert result.failed
         assert live.transport == "sse" or "too large" in result.text
@@ -63,7 +63,7 @@ async def test_an_answer_that_is_too_large_fails_one_call_over_every_transport(l
 
 async def test_a_call_that_hangs_ends_in_time_over_every_transport(live: McpServer) -> None:
     catalog = Catalog()
-    async with running(live, catalog, limits=McpLimits(call_seconds=3)):
+    async with running(live, catalog, limits=replace(PATIENT, call_seconds=3)):
         assert "did not answer within 3 seconds" in (await called(catalog, "live__hang")).text
         assert (await called(catalog, "live__add", a=2, b=3)).text == "5"
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import PATIENCE
 from tests.support.web_server import Answer, Asked, WebServer, serve_web
 from toolcrib import Catalog, Risk
 from toolcrib.settings import Settings
@@ -36,7 +37,7 @@ async def opened(
     if web is not None:
         options = {"base_url": f"{web.origin}/v1", "open_origins": (web.origin,), **options}
     source = OpenApiSource("pets", document, catalog, **{"settings": NO_KEYS, **options})
-    async with asyncio.timeout(20), SourceGroup([source]) as group:
+    async with asyncio.timeout(PATIENCE), SourceGroup([source]) as group:
         await group.settled()
         yield source
 

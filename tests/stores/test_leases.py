@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import PATIENCE
 from tests.support.stores import Backend, Clock
 from toolcrib.errors import SessionBusyError, SessionLostError, StoreError
 from toolcrib.stores import owner
@@ -54,7 +55,7 @@ async def test_one_may_wait_for_a_session(store: Store) -> None:
 
     async def second() -> None:
         await opened.wait()
-        async with store.open("s", wait_seconds=20) as session:
+        async with store.open("s", wait_seconds=PATIENCE) as session:
             assert session.history == ("first",)
             order.append("second")
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import PATIENCE
 from tests.support.stores import Clock
 from toolcrib.errors import StoreError
 from toolcrib.stores import sqlite_file
@@ -208,10 +209,10 @@ def test_a_forked_child_opens_the_file_anew(tmp_path: Path) -> None:
 
 def test_after_a_fork_the_parents_thread_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     file = SqliteFile(None)
-    assert file.write_soon(lambda _: 1).result(20) == 1
+    assert file.write_soon(lambda _: 1).result(PATIENCE) == 1
     connection = file._connection
     monkeypatch.setattr(os, "getpid", lambda: -1)
-    assert file.write_soon(lambda _: 2).result(20) == 2
+    assert file.write_soon(lambda _: 2).result(PATIENCE) == 2
     assert file._connection is not connection
     asyncio.run(file.close())
     monkeypatch.undo()

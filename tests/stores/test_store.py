@@ -263,7 +263,7 @@ json_values = st.recursive(
 any_text = st.text(st.characters(exclude_categories=()), max_size=5)  # also half surrogate pairs
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @example(history=["half \ud83d", "\x00"], toolbox={"\udc00": "\x00"})
 @given(history=st.lists(json_values | any_text, max_size=6), toolbox=st.dictionaries(any_text, json_values, max_size=3))
 def test_any_json_comes_back_as_it_was(backend: Backend, history: list[object], toolbox: dict[str, object]) -> None:

@@ -26,7 +26,7 @@ operations = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.sampled_from(TENANTS), operations), max_size=25))
 def test_each_tenant_sees_its_own_rows_and_nothing_else(
     backend: Backend, steps: list[tuple[str, tuple[str, str]]]

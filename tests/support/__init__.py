@@ -7,3 +7,4 @@ this package; only the MCP servers are run by their path (`mcp_servers`).
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+PATIENCE = 60.0  # seconds, that a test waits for something that happens at once where nothing else is going on

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from tests.support import PATIENCE
 from toolcrib.search.embedder import Vectors
 
 DIMENSIONS = 8
-SILENCE_SECONDS = 5.0  # the longest a silent reply lasts, should a client never give up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,7 @@ def serve_model() -> Generator[ModelServer]:
                 return
             reply = server.script.popleft() if server.script else honest_reply(request)
             if reply.silent:
-                server.stopping.wait(SILENCE_SECONDS)
+                server.stopping.wait(PATIENCE)
             if reply.silent or reply.dropped:
                 self.close_connection = True
                 return
@@ -106,7 +106,7 @@ def serve_model() -> Generator[ModelServer]:
         server.stopping.set()
         http.shutdown()
         http.server_close()
-        thread.join(timeout=5)
+        thread.join(PATIENCE)
 
 
 def _as_numbers(vector: Vectors) -> list[float]:

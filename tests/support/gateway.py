@@ -15,6 +15,7 @@ from fastmcp import Client
 from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 from mcp_types import CallToolResult, TextContent
 
+from tests.support import PATIENCE
 from tests.support.mcp_servers import SCRIPTED
 from toolcrib.catalog import Catalog
 from toolcrib.gateway.gate import Gate
@@ -29,14 +30,15 @@ from toolcrib.sources.mcp_limits import McpLimits
 from toolcrib.sources.mcp_server import read_mcp_server
 
 TOKEN = "a-token-for-tests"
-SOON = 60  # seconds: far more than anything here takes, on a machine that has other things to do
+SOON = PATIENCE
+PATIENT = McpLimits(connect_seconds=SOON, list_seconds=SOON, call_seconds=SOON)
 ERAS = ("legacy", "auto")
 START = "import sys; from toolcrib.cli.main import main; sys.exit(main())"
 
 
 def entry(**told: Any) -> dict[str, Any]:
     """A server that does as it is told, as a configuration names it."""
-    return {"command": sys.executable, "args": [SCRIPTED, json.dumps(told)]}
+    return {"command": sys.executable, "args": ["-S", SCRIPTED, json.dumps(told)]}
 
 
 def write_config(folder: Path, **servers: dict[str, Any]) -> Path:
@@ -53,7 +55,9 @@ def made_gateway(
     special: dict[str, McpLimits] | None = None,
     **options: Any,
 ) -> Gateway:
-    """A gateway in this process; `special` has limits for some of its servers."""
+    """A gateway in this process; `special` has limits for some of its servers, the others are patient."""
+    limits = limits or PATIENT
+    options.setdefault("patience_seconds", SOON)
     gate = Gate(Catalog())
     group = SourceGroup(
         McpSource(read_mcp_server(name, one), gate, limits=(special or {}).get(name, limits))

@@ -2,6 +2,8 @@
 
 import asyncio
 
+from tests.support import PATIENCE
+
 
 class ManualTime:
     """A clock and a sleep that belong together."""
@@ -28,7 +30,7 @@ class ManualTime:
         """Wait until somebody does, and tell for how long."""
         while not (lengths := [until - self.now for until, waiting in self._sleepers if not waiting.done()]):
             self._somebody_sleeps.clear()
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE):
                 await self._somebody_sleeps.wait()
         return min(lengths)
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from tests.support import PATIENCE
 from tests.support.mcp_servers import SCRIPTED
 from toolcrib.catalog import Catalog
 from toolcrib.sources.mcp import McpSource
@@ -14,7 +15,7 @@ from toolcrib.sources.mcp_limits import McpLimits
 from toolcrib.sources.mcp_server import McpServer
 
 # What should work has all the time that a busy machine may need; little has only what should hang.
-PATIENT = McpLimits(connect_seconds=60, list_seconds=60, first_pause_seconds=0.01)
+PATIENT = McpLimits(connect_seconds=PATIENCE, list_seconds=PATIENCE, first_pause_seconds=0.01)
 
 
 def scripted(name: str = "shop", **told: Any) -> McpServer:
@@ -28,7 +29,7 @@ def offering(*names: str, **more: Any) -> list[dict[str, Any]]:
 @asynccontextmanager
 async def running(server: McpServer, catalog: Catalog, **options: Any) -> AsyncIterator[McpSource]:
     source = McpSource(server, catalog, **options)
-    async with asyncio.timeout(90):
+    async with asyncio.timeout(2 * PATIENCE):
         await source.start()
         await source.settled()
         try:
@@ -39,7 +40,7 @@ async def running(server: McpServer, catalog: Catalog, **options: Any) -> AsyncI
 
 async def until(holds: Callable[[], bool]) -> None:
     """Let others work until something holds."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while not holds():  # noqa: ASYNC110  # what holds may be anything; nothing tells of all of it
             await asyncio.sleep(0.01)  # not 0: those who are waited for need the processor
 

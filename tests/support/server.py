@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx2
 
+from tests.support import PATIENCE
 from tests.support.agent import Script, Shop, scripted
 from toolcrib.agent.crib import Crib
 from toolcrib.server.app import create_app
@@ -20,7 +21,6 @@ from toolcrib.server.taken_socket import address, taken_socket
 from toolcrib.stores.sqlite import SqliteStore
 from toolcrib.stores.store import Store
 
-PATIENCE = 60.0  # seconds: every wait has an end
 QUIET = {"requests_per_second": 10_000.0, "burst": 10_000, "grace_seconds": 1.0, "warm_up": False}
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-LONGEST_SILENCE_SECONDS = 5.0
+from tests.support import PATIENCE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ def serve_web() -> Generator[WebServer]:
 
         def _send(self, answer: Answer) -> None:
             if answer.silent:
-                server.stopping.wait(LONGEST_SILENCE_SECONDS)
+                server.stopping.wait(PATIENCE)
                 self.close_connection = True
                 return
             kind, content = _content(answer.body)
@@ -90,7 +90,7 @@ def serve_web() -> Generator[WebServer]:
         server.stopping.set()
         http.shutdown()
         http.server_close()
-        thread.join(timeout=5)
+        thread.join(PATIENCE)
 
 
 def _content(body: object) -> tuple[str, bytes]:

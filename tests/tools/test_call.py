@@ -12,6 +12,7 @@ import pytest
 from inline_snapshot import snapshot
 from pydantic import AfterValidator, BaseModel
 
+from tests.support import PATIENCE
 from toolcrib.tools.function import tool
 from toolcrib.tools.result import ToolResult
 
@@ -170,7 +171,7 @@ async def test_an_exception_of_the_tool_is_a_failed_result_and_logged_with_its_t
         raise error
 
     with caplog.at_level(logging.ERROR):
-        with anyio.fail_after(5):
+        with anyio.fail_after(PATIENCE):
             result = await tool(buy if kind == "sync" else buy_slowly, name="buy").call({})
 
     logged = [(record.message, record.exc_info and record.exc_info[1] is not None) for record in caplog.records]
@@ -204,14 +205,14 @@ async def test_cancellation_passes_through(kind: str) -> None:
 
     def wait() -> None:
         started.set()
-        release.wait(5)
+        release.wait(PATIENCE)
 
     async def wait_async() -> None:
         started.set()
         await anyio.sleep_forever()
 
     call = asyncio.ensure_future(tool(wait if kind == "sync" else wait_async).call({}))
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE):
         while not started.is_set():
             await anyio.lowlevel.checkpoint()
         call.cancel()

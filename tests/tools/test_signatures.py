@@ -115,7 +115,7 @@ def called(made: Tool, arguments: Any) -> ToolResult:
     return asyncio.run(call())
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.data(), signatures, st.booleans())
 def test_good_arguments_call_the_function_and_bad_ones_fail(
     data: st.DataObject, parameters: dict[str, tuple[str, bool]], is_async: bool
@@ -135,7 +135,7 @@ def test_good_arguments_call_the_function_and_bad_ones_fail(
     assert f"- {wrong}" in refused.text
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(
     signatures,
     st.recursive(

@@ -1,9 +1,11 @@
 """Requests to tools, written for this project: how they are read, and what they are kept for."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from benchmarks.data import CATALOGUE
 from training.asked import (
     Asked,
     Invented,
@@ -99,12 +101,20 @@ def test_stories_are_learned_from_but_for_those_of_tools_held_out() -> None:
     assert all(len(wanted) == len(set(wanted)) > 0 for _, _, wanted in kept)
 
 
-def test_the_written_sets_ask_for_tools_that_they_have() -> None:
-    for name, chosen in written_sets("reported").items():
+def test_the_written_sets_ask_for_tools_that_they_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The MCP catalogue is not in the repository; of its tools, those that are asked for stand here by their ids alone.
+    asked = {one.tool: {"id": one.tool, "name": one.tool.rpartition("/")[2]} for one in mcp_requests()}
+    (tmp_path / CATALOGUE).mkdir()
+    (tmp_path / CATALOGUE / "tools.jsonl").write_text("\n".join(map(json.dumps, asked.values())), encoding="utf-8")
+    (tmp_path / CATALOGUE / "queries.jsonl").touch()
+    monkeypatch.setenv("TOOLCRIB_BENCH_DATA", str(tmp_path))
+    sets = written_sets("reported")
+    for name, chosen in sets.items():
         held = {tool.name for tool in chosen.tools}
         assert chosen.queries, name
         assert all(query.relevant <= held for query in chosen.queries), name
-    assert max(len(query.relevant) for query in chosen.queries) > 1  # the last are the stories
+    assert set(sets["our_mcp"].names) == {tool for tool in asked if purpose(server_of(tool)) == "reported"}
+    assert max(len(query.relevant) for query in sets["our_stories"].queries) > 1
 
 
 def test_an_operation_is_one_tool_for_all_its_requests() -> None:

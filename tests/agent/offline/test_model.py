@@ -98,7 +98,7 @@ https://x.test a@b.test lösche die Notiz usuń notatkę borra la nota , . ? : w
 SPOKEN = st.one_of(st.text(max_size=200), st.lists(st.sampled_from(WORDS.split()), max_size=14).map(" ".join))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(text=SPOKEN)
 async def test_any_text_gets_a_reply_and_no_call_lacks_what_it_needs(text: str) -> None:
     reply = await replied(text)
@@ -108,7 +108,7 @@ async def test_any_text_gets_a_reply_and_no_call_lacks_what_it_needs(text: str) 
         assert needed[call.tool_name] <= call.args_as_dict().keys()
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(texts=st.lists(SPOKEN, min_size=1, max_size=3))
 async def test_any_talk_goes_on(texts: list[str]) -> None:
     talker = agent()

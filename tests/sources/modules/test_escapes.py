@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from tests.support import PATIENCE
 from tests.support.calls import Calls
 
 SECRET = "the secret outside"
@@ -196,14 +197,14 @@ async def test_a_folder_swapped_for_a_link_again_and_again_shows_nothing(scene: 
         texts += [(await files.run("fs_grep", pattern="secret|harm")).text for _ in range(5)]
     finally:
         stop.set()
-        swapper.join(timeout=10)
+        swapper.join(PATIENCE)
     assert swaps[0] > 10
     assert [text for text in texts if SECRET in text] == []
     assert any("harm" in text for text in texts)
     assert scene.around() == scene.before
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     parts=st.lists(
         st.sampled_from(

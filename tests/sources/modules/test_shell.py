@@ -5,21 +5,25 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
 
+from tests.support import PATIENCE
 from tests.support.calls import Calls
 from toolcrib.errors import ModuleError
 from toolcrib.policy import Decision, Policy
 from toolcrib.sources.modules.registry import module
-from toolcrib.sources.modules.shell import leftovers, tools as shell_tools
+from toolcrib.sources.modules.shell import job, leftovers, tools as shell_tools
 from toolcrib.sources.modules.shell.sandbox import find_bubblewrap, wrapped
 
 # Not the one of a virtual environment: that may lie in a folder which a sandbox does not show.
 PYTHON: str = getattr(sys, "_base_executable", sys.executable)
+
+HOUR_SECONDS = 3600
 
 needs_bubblewrap = pytest.mark.skipif(find_bubblewrap() is None, reason="bubblewrap is not installed or does not work")
 SANDBOXES = [pytest.param("off", id="plain"), pytest.param("require", id="bubblewrap", marks=needs_bubblewrap)]
@@ -38,9 +42,14 @@ def is_running(process: int) -> bool:
     return state != "Z"
 
 
+def an_hour_passes_when(holds: Callable[[], bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command's time is up as soon as something holds, however long it takes until then."""
+    monkeypatch.setattr(job, "monotonic", lambda: monotonic() + HOUR_SECONDS * holds())
+
+
 async def gone(*processes: int) -> bool:
     """Whether they are gone, or will be in a moment."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while any(map(is_running, processes)):  # noqa: ASYNC110 - they are no children of ours to wait for
             await asyncio.sleep(0)
     return True
@@ -110,12 +119,15 @@ async def test_what_is_no_command_is_refused(shell: Calls, command: Any, said: s
 
 
 @pytest.mark.parametrize("sandboxed", SANDBOXES)
-async def test_a_command_that_runs_too_long_is_ended(tmp_path: Path, sandboxed: str) -> None:
-    shell = Calls("shell", tmp_path, sandbox=sandboxed, timeout_seconds=1, grace_seconds=0.1)
-    result = await shell.run("shell_run", command="echo begun; sleep 1000")
+async def test_a_command_that_runs_too_long_is_ended(
+    tmp_path: Path, sandboxed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    an_hour_passes_when((tmp_path / "begun").exists, monkeypatch)
+    shell = Calls("shell", tmp_path, sandbox=sandboxed, timeout_seconds=60, grace_seconds=0.1)
+    result = await shell.run("shell_run", command="echo begun; touch begun; sleep 1000")
     assert result.failed
     assert result.text == (
-        "[The command was ended: it ran longer than 1 seconds. Run something shorter, or a part of it]\nbegun\n"
+        "[The command was ended: it ran longer than 60 seconds. Run something shorter, or a part of it]\nbegun\n"
     )
     assert (result.value, result.failed) == (result.value | {"exit_code": None, "ending": "timed_out"}, True)
 
@@ -127,23 +139,28 @@ async def test_a_model_can_shorten_the_time_but_not_lengthen_it(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("sandboxed", SANDBOXES)
-async def test_a_command_that_ignores_sigterm_is_killed(tmp_path: Path, sandboxed: str) -> None:
-    shell = Calls("shell", tmp_path, sandbox=sandboxed, timeout_seconds=1, grace_seconds=0.1)
+async def test_a_command_that_ignores_sigterm_is_killed(
+    tmp_path: Path, sandboxed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    an_hour_passes_when((tmp_path / "deaf").exists, monkeypatch)
+    shell = Calls("shell", tmp_path, sandbox=sandboxed, timeout_seconds=60, grace_seconds=0.1)
     code = (
-        "import signal,time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(1000)"
+        "import signal,time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); "
+        "open('deaf', 'w').close(); time.sleep(1000)"
     )
     result = await shell.run("shell_run", command=[PYTHON, "-c", code])
     assert (result.value["ending"], result.value["output"]) == ("timed_out", "deaf\n")
 
 
-async def test_a_command_that_listens_to_sigterm_may_clean_up(tmp_path: Path) -> None:
-    shell = Calls("shell", tmp_path, sandbox="off", timeout_seconds=1, grace_seconds=5)
+async def test_a_command_that_listens_to_sigterm_may_clean_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    an_hour_passes_when((tmp_path / "ready").exists, monkeypatch)
+    shell = Calls("shell", tmp_path, sandbox="off", timeout_seconds=60, grace_seconds=2 * PATIENCE)
     result = await shell.run(
-        "shell_run", command="trap 'echo cleaned; exit 0' TERM; echo ready; while :; do sleep 0.01; done"
+        "shell_run", command="trap 'echo cleaned; exit 0' TERM; echo ready; touch ready; while :; do sleep 0.01; done"
     )
     assert result.value["output"].splitlines()[0] == "ready"
     assert result.value["output"].splitlines()[-1] == "cleaned"
-    assert result.value["seconds"] < 4
+    assert result.value["seconds"] < HOUR_SECONDS + PATIENCE  # it was not waited for longer than it took
 
 
 @pytest.mark.parametrize("sandboxed", SANDBOXES)
@@ -170,7 +187,7 @@ async def test_what_is_left_in_the_background_is_ended_at_once(tmp_path: Path, s
     shell = Calls("shell", tmp_path, sandbox=sandboxed)
     value = await shell.done("shell_run", command="sleep 1000 & echo started")
     assert (value["output"], value["exit_code"]) == ("started\n", 0)
-    assert value["seconds"] < 10
+    assert value["seconds"] < PATIENCE
 
 
 async def test_background_processes_are_really_gone(shell: Calls) -> None:
@@ -197,7 +214,9 @@ async def test_a_daemon_that_left_its_group_and_session_is_found_and_ended(shell
 
 
 @pytest.mark.parametrize("sandboxed", SANDBOXES)
-async def test_a_command_that_forks_and_forks_is_ended_with_all_of_it(tmp_path: Path, sandboxed: str) -> None:
+async def test_a_command_that_forks_and_forks_is_ended_with_all_of_it(
+    tmp_path: Path, sandboxed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # A tree of 64 processes that ignore SIGTERM and write their numbers: a fork bomb with an end, for a shared machine.
     bomb = (
         "import os,signal,time\n"
@@ -208,12 +227,15 @@ async def test_a_command_that_forks_and_forks_is_ended_with_all_of_it(tmp_path: 
         "time.sleep(1000)\n"
     )
     (tmp_path / "bomb.py").write_text(bomb)
-    shell = Calls("shell", tmp_path, sandbox=sandboxed, timeout_seconds=3, grace_seconds=0.1)
+    (tmp_path / "pids").touch()
+    an_hour_passes_when(lambda: len((tmp_path / "pids").read_text().split()) == 64, monkeypatch)
+    shell = Calls("shell", tmp_path, sandbox=sandboxed, timeout_seconds=60, grace_seconds=0.1)
     assert "ran longer" in await shell.refused("shell_run", command=[PYTHON, "bomb.py"])
     processes = [int(number) for number in (tmp_path / "pids").read_text().split()]
-    assert len(processes) > 20
+    assert len(processes) == 64
     if sandboxed == "off":  # in the sandbox they have numbers of their own
         assert await gone(*processes)
+    monkeypatch.undo()
     assert (await shell.done("shell_run", command="echo alive"))["output"] == "alive\n"
 
 
@@ -225,7 +247,7 @@ async def test_a_command_that_closes_its_output_is_still_waited_for(tmp_path: Pa
 async def test_a_call_that_is_cancelled_ends_its_command(tmp_path: Path) -> None:
     shell = Calls("shell", tmp_path, sandbox="off", grace_seconds=0.1)
     running = asyncio.create_task(shell.run("shell_run", command="echo $$ > new; mv new pid; exec sleep 1000"))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while not (tmp_path / "pid").exists():  # noqa: ASYNC110 - the other process makes it
             await asyncio.sleep(0)
     running.cancel()

@@ -60,7 +60,7 @@ def serving(transport: Literal["http", "sse"]) -> Generator[str]:
         yield f"http://127.0.0.1:{listening.getsockname()[1]}/{'mcp' if transport == 'http' else 'sse'}"
     finally:
         server.should_exit = True
-        thread.join(timeout=10)
+        thread.join(timeout=60)
         listening.close()
 
 

@@ -15,9 +15,10 @@ from fastmcp.server.auth.providers.in_memory import InMemoryOAuthProvider
 from mcp.shared.auth import OAuthClientInformationFull
 from pydantic import AnyUrl
 
+from tests.support import PATIENCE
 from toolcrib.sources.mcp_server import McpServer, read_mcp_server
 
-SOON = 30
+SOON = PATIENCE
 
 
 class AnyPort(OAuthClientInformationFull):

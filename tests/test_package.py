@@ -1,6 +1,7 @@
 """What `pip install toolcrib` brings along."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -8,7 +9,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
+from hatchling.metadata.core import ProjectMetadata
+from hatchling.plugin.manager import PluginManager
 
 ROOT = Path(__file__).parents[1]
 LOOPS = Path("src/toolcrib/search/loops")
@@ -21,6 +25,23 @@ def test_the_wheel_holds_the_packages_with_the_model_and_nothing_else() -> None:
     assert {"features.npy", "levels.npy", "scales.npy", "fusion.json", "VERSION"} <= model
     assert Path("toolcrib/py.typed") in packed
     assert not {path for path in packed if path.suffix in (".c", ".h")}
+
+
+def test_the_sdist_holds_what_wheels_are_built_from_and_nothing_else() -> None:
+    packed = {Path(file.distribution_path) for file in SdistBuilder(str(ROOT)).recurse_included_files()}
+    # hatchling adds `pyproject.toml`, the licence and the metadata
+    assert {path.parts[0] for path in packed} == {"src", "hatch_build.py", "README.md", "CHANGELOG.md"}
+    assert {LOOPS / "module.c", LOOPS / "loops.h"} <= packed
+
+
+def test_the_readme_on_an_index_links_to_the_files_of_its_version() -> None:
+    core = ProjectMetadata(str(ROOT), PluginManager()).core
+    files = f"https://github.com/toolcrib/toolcrib/blob/v{core.version}"
+    pictures = f"https://raw.githubusercontent.com/toolcrib/toolcrib/v{core.version}"
+    assert core.readme_content_type == "text/markdown"
+    assert f"[The documentation]({files}/docs/index.md)" in core.readme
+    assert f'src="{pictures}/docs/assets/page-chat-light.png"' in core.readme
+    assert not re.findall(r'\]\((?!https?:|#)|(?:src|srcset)="(?!https?:)', core.readme)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ UV     := $(shell command -v uv 2>/dev/null)
 INSTALL := $(if $(UV),"$(UV)" pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test browser check docs site format bench dist lock clean
+.PHONY: help setup demo test browser check docs site format bench dist release lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/'
@@ -73,6 +73,9 @@ bench: $(VENV)/.bench-ready ## retrieval quality and speed beside other librarie
 
 dist: $(VENV)/.release-ready ## sdist and wheels in dist/, each tried in a clean environment
 	$(BIN)/python scripts/dist.py
+
+release: ## commit and tag a version: make release VERSION=1.2.3
+	@$(PYTHON) scripts/release.py "$(VERSION)"
 
 # No index address goes into a lock file, so that it works with any mirror; and one version a package, so that the types
 # that pyright sees are the same on every Python.

@@ -42,7 +42,7 @@ def test_every_snippet_runs(snippet: Path, tmp_path: Path, monkeypatch: pytest.M
             del sys.modules[module]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@pytest.mark.parametrize("page", [*PAGES, *sorted(set(ROOT.glob("*.md")) - set(PAGES))], ids=name)
 def test_every_link_leads_to_a_file_and_its_heading(page: Path) -> None:
     links = re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", page.read_text("utf-8"))
     inside = [

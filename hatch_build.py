@@ -1,4 +1,4 @@
-"""Builds the loops of `toolcrib.search.compiled` when Toolcrib is installed or packed, and writes what an index shows.
+"""Builds the loops of `toolcrib.search.kernels` when Toolcrib is installed or packed, and writes what an index shows.
 
 Without a C compiler or Python's headers nothing is built, and nothing is lost but time: the Python beside each loop
 does the same. By hand: `python hatch_build.py`, which says what went wrong.
@@ -20,7 +20,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 from packaging.tags import platform_tags
 
 ROOT = Path(__file__).parent
-ROOM = ROOT / "src" / "toolcrib" / "search"
+ROOM = ROOT / "src" / "toolcrib" / "search" / "kernels"
 BUILT = ROOM / "_loops.abi3.so"
 # No step is fused with the next but where a loop asks for it: vectors are the same to the last bit on every machine.
 FLAGS = ("-O3", "-std=c11", "-Wall", "-Wextra", "-ffp-contract=off", "-fPIC", "-fvisibility=hidden")
@@ -66,7 +66,7 @@ def build() -> None:
         raise OSError("they are written for GCC and Clang.")
     compiler = shlex.split(os.environ.get("CC", "")) or [shutil.which("cc") or shutil.which("gcc") or "clang"]
     processors = shlex.split(os.environ.get("ARCHFLAGS", "")) if sys.platform == "darwin" else []
-    sources = sorted(map(str, (ROOM / "loops").glob("*.c")))
+    sources = sorted(map(str, ROOM.glob("*.c")))
     headers = f"-I{sysconfig.get_path('include')}"
     # Elsewhere first: a process that has the old file open keeps it.
     fresh = BUILT.with_suffix(f".{os.getpid()}")

@@ -32,11 +32,11 @@ from toolcrib.agent.events import ToolDiscoveryResult, ToolFinished
 from toolcrib.agent.models import model_for
 from toolcrib.agent.runner import RunResult, run
 from toolcrib.discovery.modes import Mode
+from toolcrib.discovery.native import WIRES
 from toolcrib.discovery.protocols import Delivery
-from toolcrib.discovery.search_surface import search_surface
+from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.tokens import is_exact
-from toolcrib.discovery.wire import WIRES
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores.sqlite.store import SqliteStore
 from toolcrib_cms import build
 from toolcrib_cms.cms import Cms
 

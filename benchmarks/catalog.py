@@ -14,7 +14,7 @@ from time import perf_counter
 from rich.console import Console
 from rich.table import Table
 
-from toolcrib.catalog import Catalog
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.tools.function import tool
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
@@ -103,7 +103,7 @@ def measurements() -> Iterator[tuple[str, float, float | None]]:
     good_catalog, bad_catalog = Catalog(good), Catalog(bad)
     rounds: list[tuple[str, Callable[[], float], float | None]] = [
         ("import toolcrib", lambda: import_seconds("toolcrib"), 0.2),
-        ("import toolcrib.catalog", lambda: import_seconds("toolcrib.catalog"), None),
+        ("import toolcrib.catalog", lambda: import_seconds("toolcrib.catalog.catalog"), None),
         (f"make {TOOLS:,} tools by hand", lambda: seconds(good_tools), None),
         ("make 1,000 tools of functions", lambda: seconds(lambda: [tool(search) for _ in range(1000)]), None),
         (f"add {TOOLS:,} tools one by one", lambda: seconds(lambda: add_one_by_one(good)), 1),

@@ -15,7 +15,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from toolcrib.search.evaluate import LabelledQuery
+from toolcrib.evals.retrieval import LabelledQuery
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 

@@ -33,7 +33,7 @@ from fastmcp.tools.base import Tool as TheirTool, ToolResult as TheirResult
 
 from benchmarks import poison, report
 from benchmarks.latency import catalogue, requests
-from toolcrib.search.evaluate import percentile
+from toolcrib.evals.retrieval import percentile
 
 RESULTS = Path(__file__).parent / "results"
 TOKEN = "benchmark-token"
@@ -85,15 +85,14 @@ def serve(role: str, port: int, size: int, url: str) -> None:
 
 
 def serve_toolcrib(port: int, url: str) -> None:
-    from toolcrib.catalog import Catalog
-    from toolcrib.gateway.gate import Gate
+    from toolcrib.catalog.approvals import Gate
+    from toolcrib.catalog.catalog import Catalog
     from toolcrib.gateway.http import http_server
     from toolcrib.gateway.server import Gateway
-    from toolcrib.server.options import Options
-    from toolcrib.server.taken_socket import taken_socket
-    from toolcrib.sources.group import SourceGroup
-    from toolcrib.sources.mcp import McpSource
-    from toolcrib.sources.mcp_server import read_mcp_server
+    from toolcrib.serving import Options, taken_socket
+    from toolcrib.sources.mcp.config import read_mcp_server
+    from toolcrib.sources.mcp.source import McpSource
+    from toolcrib.sources.source import SourceGroup
 
     gate = Gate(Catalog())
     group = SourceGroup([McpSource(read_mcp_server("up", {"url": url}), gate)])

@@ -17,11 +17,11 @@ from pydantic_ai.models import TOOL_AVAILABILITY_ANNOUNCEMENT
 
 from benchmarks import report
 from toolcrib.agent.prompt import Prompt
-from toolcrib.catalog import Catalog
-from toolcrib.discovery.breadth import BUDGET_TOKENS
-from toolcrib.discovery.overhead import exchange
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.discovery.costs import exchange
+from toolcrib.discovery.handover import BUDGET_TOKENS
 from toolcrib.discovery.protocols import protocols_block
-from toolcrib.discovery.search_surface import SEARCH_NAME, search_surface
+from toolcrib.discovery.surfaces.search import SEARCH_NAME, search_surface
 from toolcrib.discovery.tokens import count_tokens, definitions_tokens, message_tokens
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.search.index import ToolIndex

@@ -26,14 +26,14 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # one thread for everybody; numpy
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that it also runs as a file
 
 if "--python" in sys.argv:
-    sys.modules["toolcrib.search._loops"] = None  # as where no compiler was
+    sys.modules["toolcrib.search.kernels._loops"] = None  # as where no compiler was
 
 from benchmarks import data, report
 from benchmarks.ours import Toolcrib
 from benchmarks.peers import Arm, FastMCP
-from toolcrib.search.compiled import compiled
-from toolcrib.search.evaluate import percentile
-from toolcrib.search.parts import parts
+from toolcrib.evals.retrieval import percentile
+from toolcrib.search.kernels import compiled
+from toolcrib.search.query import parts
 from toolcrib.tools.tool import Tool
 
 RESULTS = Path(__file__).parent / "results"

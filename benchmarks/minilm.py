@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from toolcrib.search.embedder import Vectors
+from toolcrib.search.kernels.rows import Vectors
 
 LAYERS, HEADS, WIDTH = 6, 12, 384
 MAX_TOKENS = 256  # as its `sentence_bert_config.json` says

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 from benchmarks import data
 from benchmarks.report import Table, percent
-from toolcrib.catalog import Catalog
-from toolcrib.gateway.plain_words import plainly_described
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.search.index import ToolIndex
+from toolcrib.tools.text import plainly_described
 from toolcrib.tools.tool import Tool
 
 SET = "azuremcp"

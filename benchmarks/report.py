@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.data import ENGLISH, MULTILINGUAL
-from toolcrib.search.evaluate import Outcome
+from toolcrib.evals.retrieval import Outcome
 
 Figures = Mapping[str, Any]
 Table = Sequence[Sequence[object]]

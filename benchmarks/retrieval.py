@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that it also 
 
 from benchmarks import data, ours, peers, report, trust
 from benchmarks.peers import Arm
-from toolcrib.search.evaluate import LabelledQuery, Outcome, Scores, percentile
+from toolcrib.evals.retrieval import LabelledQuery, Outcome, Scores, percentile
 from training.written_sets import WRITTEN, written_sets
 
 ARMS: Mapping[str, Callable[[], Arm]] = {**ours.ARMS, **peers.PEERS}

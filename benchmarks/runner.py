@@ -28,13 +28,13 @@ from pydantic_ai import Agent
 from benchmarks import report
 from toolcrib.agent.crib import Crib
 from toolcrib.agent.runner import run
-from toolcrib.agent.scripted import scripted_model
 from toolcrib.agent.toolset import CribToolset
-from toolcrib.catalog import Catalog
-from toolcrib.discovery.search_surface import search_surface
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.search.index import ToolIndex
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores.sqlite.store import SqliteStore
+from toolcrib.testing import scripted_model
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 

@@ -33,10 +33,10 @@ import psycopg
 
 from benchmarks import data, latency, report
 from benchmarks.postgres_server import PostgresServer
-from toolcrib.search.evaluate import percentile
-from toolcrib.search.postgres_index import PostgresIndex
-from toolcrib.search.postgres_tables import slow_indexes, table_of
-from toolcrib.search.postgres_writer import drop_slow_indexes
+from toolcrib.evals.retrieval import percentile
+from toolcrib.postgres.index.index import PostgresIndex
+from toolcrib.postgres.index.rows import slow_indexes, table_of
+from toolcrib.postgres.index.writer import drop_slow_indexes
 from toolcrib.tools.tool import Tool
 
 RESULTS = Path(__file__).parent / "results" / "scale.json"
@@ -79,7 +79,7 @@ def main() -> None:
 
 def quality(name: str, limit: int) -> dict[str, Any]:
     """Recall@5 of one set, in memory and in PostgreSQL."""
-    from toolcrib.catalog import Catalog
+    from toolcrib.catalog.catalog import Catalog
     from toolcrib.search.index import ToolIndex
 
     held = data.load(name, limit=limit)
@@ -110,10 +110,10 @@ def size(tools: int) -> dict[str, Any]:
 
 async def shared_catalogue(tools: int) -> dict[str, Any]:
     """Register so many tools, let a replica start, and time how long changes take to reach it."""
-    from toolcrib.catalog import Catalog
-    from toolcrib.catalog_shared import SharedCatalog
-    from toolcrib.catalog_shared_source import SharedSource
+    from toolcrib.catalog.catalog import Catalog
+    from toolcrib.postgres.catalog import SharedCatalog
     from toolcrib.postgres.database import PostgresDatabase
+    from toolcrib.postgres.replica import SharedSource
 
     held = list(catalogue(tools))
     with PostgresServer() as server:
@@ -227,7 +227,7 @@ def replica(url: str) -> dict[str, Any]:
     per_second = len(queries) / (perf_counter() - started)
     added = [added_visible_ms(index, tool) for tool in fresh_tools(latency.ADDED)]
     index.close()
-    from toolcrib.search.parts import parts
+    from toolcrib.search.query import parts
 
     one_errand = [ms for ms, query in zip(times, queries, strict=True) if not parts(query)]
     return {

@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.postgres_server import PostgresServer
 from toolcrib.memory.working import Outcome, WorkingMemory
-from toolcrib.stores.moments import now
+from toolcrib.stores.record import now
 from toolcrib.stores.session import Session
 from toolcrib.stores.store import Store, open_store
 

@@ -218,12 +218,10 @@ def serve(folder: str) -> None:
     from prometheus_client import Gauge
 
     from toolcrib.agent.crib import Crib
-    from toolcrib.server.app import create_app
-    from toolcrib.server.listening import listen
-    from toolcrib.server.options import Options
-    from toolcrib.server.served import Served
-    from toolcrib.server.taken_socket import address, taken_socket
-    from toolcrib.stores.sqlite import SqliteStore
+    from toolcrib.server.app import create_app, listen
+    from toolcrib.server.services import Served
+    from toolcrib.serving import Options, address, taken_socket
+    from toolcrib.stores.sqlite.store import SqliteStore
     from toolcrib_cms import build
 
     cms = build(folder)

@@ -25,11 +25,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that it also 
 import toolcrib_cms
 from benchmarks import report
 from benchmarks.latency import catalogue
-from toolcrib.catalog import Catalog
-from toolcrib.discovery.browse_surface import browse_surface
-from toolcrib.discovery.guidance import Guidance
-from toolcrib.discovery.modes import choose_mode
-from toolcrib.discovery.overhead import (
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.discovery.costs import (
     Overhead,
     compact_overhead,
     direct_overhead,
@@ -37,10 +34,12 @@ from toolcrib.discovery.overhead import (
     exchange,
     own_queries,
 )
-from toolcrib.discovery.protocols import protocols_block
+from toolcrib.discovery.modes import choose_mode
+from toolcrib.discovery.protocols import Guidance, protocols_block
+from toolcrib.discovery.surfaces.browse import browse_surface
 from toolcrib.discovery.tokens import count_tokens, definitions_tokens, is_exact, message_tokens
 from toolcrib.discovery.toolbox import Toolbox
-from toolcrib.search.evaluate import percentile
+from toolcrib.evals.retrieval import percentile
 from toolcrib.search.index import ToolIndex
 from toolcrib.tools.tool import Tool
 

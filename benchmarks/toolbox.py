@@ -13,7 +13,7 @@ from typing import Any
 
 from toolcrib import Catalog, Policy, Protocol, Tool, Toolbox, ToolResult
 from toolcrib.discovery.protocols import protocols_block
-from toolcrib.policy import Rule
+from toolcrib.policy.policy import Rule
 
 TOOLS = 10_000
 VERBS = ("get", "list", "create", "update", "delete", "search", "publish", "export", "import", "archive")

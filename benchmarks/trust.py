@@ -14,7 +14,7 @@ from benchmarks.metrics import calibration_error
 from benchmarks.ours import Toolcrib, without_abstention
 from benchmarks.peers import Arm
 from benchmarks.report import Table, percent
-from toolcrib.search.evaluate import recall
+from toolcrib.evals.retrieval import recall
 from toolcrib.tools.tool import Tool
 
 HERE = Path(__file__).parent

@@ -15,11 +15,11 @@ sys.path.insert(0, str(Path(__file__).parent))  # the other files of this folder
 import consoles
 import llms_txt
 import python_api
+from server_reference import http_page, metrics_page
 
 from toolcrib import errors, settings
-from toolcrib.apps.schema import reference_page
-from toolcrib.cli.verbs import make_app
-from toolcrib.server.reference import http_page, metrics_page
+from toolcrib.apps.spec import reference_page
+from toolcrib.cli.main import make_app
 from toolcrib_cms import build
 from toolcrib_cms.tool_definitions import FILE, write_definitions
 

@@ -24,7 +24,7 @@ DIST = ROOT / "dist"
 MINORS = range(11, 15)  # of Python 3: what the loops' stable ABI must serve
 EXAMPLE = re.compile(r"<!-- examples/first_catalog\.py -->\n```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 WHICH_LOOPS = """
-from toolcrib.search.compiled import compiled
+from toolcrib.search.kernels import compiled
 print("compiled" if compiled else "Python")
 """
 # A platform of each kind, for which to ask pip what it takes.

@@ -14,7 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import toolcrib
-from toolcrib.cli.verbs import VERBS
+from toolcrib.cli.main import VERBS
 
 ROOT = Path(__file__).parents[1]
 QUERIES = json.dumps({"text": "find an image", "relevant": ["cms_searchImages"]}) + "\n"
@@ -57,7 +57,7 @@ COMMANDS = {
     "store status --store talks.db": "",
     "store status --store postgresql:///crib": "postgres",
 }
-NEED_AGENT = {"Crib", "CribToolset", "load_app", "run", "stream"}
+NEED_AGENT = {"Crib", "CribToolset", "Limits", "confirm", "load_app", "run", "stream"}
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

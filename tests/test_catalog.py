@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from toolcrib.catalog import Catalog
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.errors import CatalogError, DuplicateToolError, ToolDefinitionError, UnknownToolError
 from toolcrib.tools.extraction import Entity, Extraction
 from toolcrib.tools.result import ToolResult

@@ -7,8 +7,7 @@ from threading import Event, Thread
 import pytest
 
 from tests.support import PATIENCE
-from toolcrib.catalog import Catalog
-from toolcrib.catalog_changes import Change
+from toolcrib.catalog.catalog import Catalog, Change
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from toolcrib.catalog import Catalog
-from toolcrib.catalog_check import Problem
-from toolcrib.catalog_spelling import Spellings
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.catalog.check import Problem, Spellings
 from toolcrib.tools.extraction import Extraction
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Risk, Tool

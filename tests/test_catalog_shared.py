@@ -9,14 +9,12 @@ from typing import Any
 import pytest
 
 from benchmarks.postgres_server import PostgresServer
-from toolcrib.catalog import Catalog
-from toolcrib.catalog_shared import SharedCatalog
-from toolcrib.catalog_shared_calls import FromCatalog, FromSource, Runner
-from toolcrib.catalog_shared_changes import Registration
-from toolcrib.catalog_shared_source import SharedSource
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.errors import UnknownToolError
-from toolcrib.postgres import listening
+from toolcrib.postgres import notifications as listening
+from toolcrib.postgres.catalog import Registration, SharedCatalog
 from toolcrib.postgres.database import PostgresDatabase
+from toolcrib.postgres.replica import FromCatalog, FromSource, Runner, SharedSource
 from toolcrib.search.index import ToolIndex
 from toolcrib.sources.source import SourceState, ToolHolder
 from toolcrib.tools.extraction import Entity
@@ -125,7 +123,7 @@ async def test_nothing_is_missed_while_postgresql_was_away(
 async def test_a_replica_starts_while_the_database_is_down_and_says_so(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("toolcrib.catalog_shared_source.PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr("toolcrib.postgres.replica.PAUSE_SECONDS", 0.01)
     monkeypatch.setattr("toolcrib.postgres.database.OPENING_SECONDS", 0.2)
     async with PostgresDatabase("postgresql://nobody@127.0.0.1:9/none") as database, replica(database) as (source, _):
         assert (source.state, source.problem.startswith("The database postgresql://nobody@127.0.0.1:9/none")) == (

@@ -2,7 +2,7 @@
 
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from toolcrib.catalog_shared_definition import read, written
+from toolcrib.postgres.catalog import read, written
 from toolcrib.tools.extraction import Extraction
 from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.result import ToolResult

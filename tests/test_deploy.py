@@ -8,8 +8,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from toolcrib import settings
-from toolcrib.server.guard import OPEN
-from toolcrib.server.options import PORT
+from toolcrib.server.middleware import OPEN
+from toolcrib.serving import PORT
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
 

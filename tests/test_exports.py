@@ -4,23 +4,30 @@ import ast
 import json
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import toolcrib
 
+ROOT = Path(__file__).parents[1]
+SRC = ROOT / "src" / "toolcrib"
 PUBLIC = {
     "Catalog",
     "Crib",
     "CribToolset",
+    "Decision",
+    "Embedder",
     "Entity",
     "Extraction",
     "Hit",
+    "Limits",
     "Mode",
     "Policy",
     "Protocol",
     "Risk",
+    "Rule",
     "SearchResult",
     "Session",
     "Tool",
@@ -28,9 +35,14 @@ PUBLIC = {
     "ToolResult",
     "Toolbox",
     "ToolcribError",
+    "browse_surface",
     "choose_mode",
+    "confirm",
+    "domain_surface",
     "load_app",
+    "open_store",
     "run",
+    "search_surface",
     "stream",
     "tool",
 }
@@ -71,13 +83,38 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         _ = toolcrib.Toolbocks
 
 
-def test_type_checkers_see_the_same_names() -> None:
-    source = ast.parse(Path(toolcrib.__file__).read_text(encoding="utf-8"))
+LISTS = [path for path in SRC.rglob("*.py") if "_HOMES = {" in path.read_text("utf-8")]
+
+
+@pytest.mark.parametrize("path", LISTS, ids=lambda path: str(path.relative_to(SRC)))
+def test_type_checkers_see_the_names_that_load(path: Path) -> None:
+    room = path.relative_to(SRC.parent).with_suffix("")
+    package = import_module(".".join(part for part in room.parts if part != "__init__"))
+    source = ast.parse(path.read_text(encoding="utf-8"))
     guarded = next(node for node in source.body if isinstance(node, ast.If))
     imported = {
         alias.asname: node.module for node in guarded.body if isinstance(node, ast.ImportFrom) for alias in node.names
     }
-    assert imported == vars(toolcrib)["_HOMES"]
+    assert imported == vars(package)["_HOMES"]
+    assert imported.keys() <= set(dir(package))
+    assert all(getattr(package, name) is not None for name in imported if name)
+
+
+def test_every_room_lists_its_names() -> None:
+    rooms = {path.parent.name for path in SRC.glob("*/__init__.py")} - {"cli"}
+    assert {path.parent.name for path in LISTS if path.name == "__init__.py"} == rooms | {"toolcrib"}
+
+
+@pytest.mark.parametrize("folder", ["docs_src", "examples", "src/toolcrib_cms"])
+def test_what_users_read_imports_from_the_front_and_the_rooms_alone(folder: str) -> None:
+    deeper = [
+        f"{path.relative_to(ROOT)}: {node.module}"
+        for path in (ROOT / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("toolcrib.")
+        if (node.module or "").count(".") > 1
+    ]
+    assert deeper == []
 
 
 def test_importing_toolcrib_is_light() -> None:

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from toolcrib.catalog import Catalog
-from toolcrib.catalog_changes import Change
+from toolcrib.catalog.catalog import Catalog, Change
 from toolcrib.errors import MetadataError
 from toolcrib.tools.extraction import Extraction
 from toolcrib.tools.protocol import Protocol

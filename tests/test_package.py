@@ -15,7 +15,7 @@ from hatchling.metadata.core import ProjectMetadata
 from hatchling.plugin.manager import PluginManager
 
 ROOT = Path(__file__).parents[1]
-LOOPS = Path("src/toolcrib/search/loops")
+LOOPS = Path("src/toolcrib/search/kernels")
 
 
 def test_the_wheel_holds_the_packages_with_the_model_and_nothing_else() -> None:
@@ -67,7 +67,7 @@ def built(sources: Path, **environment: str) -> Path:
 def test_a_wheel_with_the_compiled_loops_serves_every_python_of_one_platform(sources: Path) -> None:
     wheel = built(sources)
     assert "-cp311-abi3-" in wheel.name
-    assert "toolcrib/search/_loops.abi3.so" in zipfile.ZipFile(wheel).namelist()
+    assert "toolcrib/search/kernels/_loops.abi3.so" in zipfile.ZipFile(wheel).namelist()
 
 
 def test_without_a_compiler_the_wheel_is_python_alone(sources: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from toolcrib.errors import PolicyError
-from toolcrib.policy import Decision, Policy, Rule, Verdict
+from toolcrib.policy.policy import Decision, Policy, Rule, Verdict
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Risk, Tool
 

@@ -14,7 +14,7 @@ from typing import Any
 from zlib import crc32
 
 from benchmarks.data import CATALOGUE, OPEN_SETS, BenchSet, load
-from toolcrib.search.passages import passages
+from toolcrib.search.dense import passages
 from training.asked import mcp_requests, purpose, server_of
 
 PACK = Path("training/work/pack")

@@ -9,7 +9,7 @@ from multiprocessing import Pool
 
 import numpy as np
 
-from toolcrib.search.features import text_words, word_features
+from toolcrib.search.embedders.builtin import text_words, word_features
 
 CHUNK = 50_000
 COUNTS_MORE = {"en": 3.0}  # the language of nearly all tools

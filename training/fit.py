@@ -21,18 +21,25 @@ import torch
 from torch.nn import functional as F
 
 from benchmarks.data import MULTILINGUAL, load
-from toolcrib.search.asked_words import as_meant
-from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.confidence import outlook
-from toolcrib.search.dense import DenseIndex
-from toolcrib.search.evidence import LEXICAL_FEATURES, Evidence, gather, read_words, reading_depth
-from toolcrib.search.fusion import WAYS, Fusion, basis
-from toolcrib.search.lexical import LexicalIndex
-from toolcrib.search.nearness import Nearness
-from toolcrib.search.network import WEIGHTS, Network, fitted
-from toolcrib.search.parts import parts
-from toolcrib.search.passages import passages
-from toolcrib.search.word_meanings import WordMeanings
+from toolcrib.search.dense import DenseIndex, Nearness, passages
+from toolcrib.search.embedders.builtin import BuiltinEmbedder
+from toolcrib.search.fusion import (
+    LEXICAL_FEATURES,
+    WAYS,
+    WEIGHTS,
+    Evidence,
+    Fusion,
+    Network,
+    basis,
+    fitted,
+    gather,
+    read_words,
+    reading_depth,
+)
+from toolcrib.search.lexical import LexicalIndex, as_meant
+from toolcrib.search.query import parts
+from toolcrib.search.rerank import WordMeanings
 from training.corpus import is_dev
 from training.material import REQUEST_SETS_ENGLISH, SMALL_TALK
 from training.spoken import small_talk

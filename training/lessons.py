@@ -8,7 +8,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from toolcrib.search.passages import WHOLE
+from toolcrib.search.dense import WHOLE
 from training.material import Material, pairs
 
 PASSAGES = 8  # of a tool, in training

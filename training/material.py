@@ -28,7 +28,7 @@ from zlib import crc32
 
 import numpy as np
 
-from toolcrib.search.passages import text_passages
+from toolcrib.search.dense import text_passages
 from toolcrib.search.text import plain
 from training.asked import Invented, invented_tools, operation_requests, purpose, stories
 from training.corpus import PACK, is_dev, read_json, read_parallel

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from toolcrib.search.passages import WHOLE
+from toolcrib.search.dense import WHOLE
 from training.material import Material
 from training.table import Table
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.data import never_called
-from toolcrib.catalog import Catalog
-from toolcrib.search.builtin_embedder import MODEL, BuiltinEmbedder
-from toolcrib.search.evaluate import LabelledQuery, Outcome, Scores
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.evals.retrieval import LabelledQuery, Outcome, Scores
+from toolcrib.search.embedders.builtin import MODEL, BuiltinEmbedder
 from toolcrib.search.index import ToolIndex
 from toolcrib.tools.tool import Tool
 from training.sentences import spoken

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from benchmarks.data import OPEN_SETS, load
 from benchmarks.trust import cms_tools
-from toolcrib.catalog import Catalog
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.search.index import ToolIndex
-from toolcrib.search.terms import content_words
-from toolcrib.search.verdict import ANSWER_CHATTER_ABOVE
+from toolcrib.search.query import ANSWER_CHATTER_ABOVE
+from toolcrib.search.text import content_words
 from training.corpus import is_dev
 from training.written_sets import written_sets
 

@@ -3,7 +3,7 @@ import asyncio
 from pydantic_ai import Agent, DeferredToolRequests
 
 from toolcrib import Catalog, CribToolset, Toolbox
-from toolcrib.agent.scripted import scripted_model
+from toolcrib.testing import scripted_model
 
 catalog = Catalog()
 

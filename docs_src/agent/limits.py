@@ -1,9 +1,8 @@
 import asyncio
 
-from toolcrib import Catalog, Crib, run
-from toolcrib.agent.limits import Limits
-from toolcrib.agent.scripted import scripted_model
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib import Catalog, Crib, Limits, run
+from toolcrib.stores import SqliteStore
+from toolcrib.testing import scripted_model
 
 
 async def main() -> None:

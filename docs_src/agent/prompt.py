@@ -1,6 +1,6 @@
 from datetime import date
 
-from toolcrib.agent.prompt import Prompt, section_names
+from toolcrib.agent import Prompt, section_names
 
 assert section_names() == (
     "identity",

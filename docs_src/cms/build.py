@@ -2,7 +2,7 @@ import asyncio
 
 import toolcrib_cms
 from toolcrib import Crib, run
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores import SqliteStore
 
 cms = toolcrib_cms.build(":memory:")  # without an argument: in the user's data folder
 assert len(cms.catalog) == 45

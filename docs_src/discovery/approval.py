@@ -1,7 +1,7 @@
 import asyncio
 
 from toolcrib import Catalog, Toolbox
-from toolcrib.discovery.approval import PendingApproval
+from toolcrib.discovery import PendingApproval
 
 catalog = Catalog()
 

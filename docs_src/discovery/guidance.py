@@ -2,8 +2,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from toolcrib import Catalog, Protocol, Toolbox
-from toolcrib.discovery.guidance import Guidance
-from toolcrib.discovery.protocols import active_notes, delivery_for, protocol_delta, protocols_block
+from toolcrib.discovery import Guidance, active_notes, delivery_for, protocol_delta, protocols_block
 
 catalog = Catalog()
 

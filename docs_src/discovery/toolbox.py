@@ -1,5 +1,4 @@
-from toolcrib import Catalog, Toolbox, ToolIndex
-from toolcrib.discovery.search_surface import search_surface
+from toolcrib import Catalog, Toolbox, ToolIndex, search_surface
 
 catalog = Catalog()
 

@@ -1,5 +1,5 @@
+from toolcrib.embedders import FastembedEmbedder, SentenceTransformersEmbedder
 from toolcrib.errors import MissingExtraError
-from toolcrib.search.local_embedders import FastembedEmbedder, SentenceTransformersEmbedder
 
 # Weights are loaded, and perhaps downloaded, at the first use; a package that is missing is told at once.
 for make in (FastembedEmbedder, SentenceTransformersEmbedder):

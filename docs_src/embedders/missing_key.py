@@ -1,5 +1,5 @@
 from toolcrib import ToolcribError
-from toolcrib.search.openai_embedder import OpenAIEmbedder
+from toolcrib.embedders import OpenAIEmbedder
 
 try:
     OpenAIEmbedder("text-embedding-3-small")

@@ -1,4 +1,4 @@
-from toolcrib.search.openai_embedder import OpenAIEmbedder
+from toolcrib.embedders import OpenAIEmbedder
 
 # Any server that speaks OpenAI's protocol: here a local one, which needs no key. Nothing is asked before the first use.
 embedder = OpenAIEmbedder(

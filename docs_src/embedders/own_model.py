@@ -3,8 +3,9 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from toolcrib.search.embedder import Embedder, Vectors
-from toolcrib.search.vector_cache import CachedEmbedder
+from toolcrib import Embedder
+from toolcrib.embedders import CachedEmbedder
+from toolcrib.search import Vectors
 
 
 class LetterEmbedder:

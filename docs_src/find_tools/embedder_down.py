@@ -2,7 +2,7 @@ from collections.abc import Sequence
 
 from toolcrib import Catalog, ToolIndex
 from toolcrib.errors import EmbedderError
-from toolcrib.search.embedder import Vectors
+from toolcrib.search import Vectors
 
 
 class Unreachable:

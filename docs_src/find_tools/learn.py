@@ -2,7 +2,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from toolcrib import Catalog, ToolIndex
-from toolcrib.search.usage import Usage
+from toolcrib.search import Usage
 
 catalog = Catalog()
 

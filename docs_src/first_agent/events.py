@@ -1,8 +1,8 @@
 import asyncio
 
 from toolcrib import Catalog, Crib, stream
-from toolcrib.agent.events import Answered, Text, ToolFinished, ToolStarted, UsageEvent
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.agent import Answered, Text, ToolFinished, ToolStarted, UsageEvent
+from toolcrib.stores import SqliteStore
 
 catalog = Catalog()
 

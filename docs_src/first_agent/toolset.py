@@ -3,8 +3,7 @@ import asyncio
 from pydantic_ai import Agent
 from pydantic_ai.models.test import TestModel
 
-from toolcrib import Catalog, CribToolset, Toolbox
-from toolcrib.discovery.search_surface import search_surface
+from toolcrib import Catalog, CribToolset, Toolbox, search_surface
 
 catalog = Catalog()
 

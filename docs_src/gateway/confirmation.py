@@ -6,11 +6,9 @@ from mcp.client import ClientRequestContext
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
 
 from toolcrib import Catalog
-from toolcrib.gateway.gate import Gate
-from toolcrib.gateway.server import Gateway
-from toolcrib.sources.group import SourceGroup
-from toolcrib.sources.mcp import McpSource
-from toolcrib.sources.mcp_config import read_mcp_servers
+from toolcrib.catalog import Gate
+from toolcrib.gateway import Gateway
+from toolcrib.sources import McpSource, SourceGroup, read_mcp_servers
 
 DELETE = {"name": "clock__delete_alarm", "arguments": {"name": "morning"}}
 

@@ -7,13 +7,10 @@ import mcp
 from mcp_types import CallToolResult, TextContent
 
 from toolcrib import Catalog
-from toolcrib.gateway.gate import Gate
-from toolcrib.gateway.lock import Lock
-from toolcrib.gateway.policy_file import read_policy
-from toolcrib.gateway.server import Gateway
-from toolcrib.sources.group import SourceGroup
-from toolcrib.sources.mcp import McpSource
-from toolcrib.sources.mcp_config import read_mcp_servers
+from toolcrib.catalog import Gate, Lock
+from toolcrib.gateway import Gateway
+from toolcrib.policy import read_policy
+from toolcrib.sources import McpSource, SourceGroup, read_mcp_servers
 
 
 def text(result: CallToolResult) -> str:

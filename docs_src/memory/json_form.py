@@ -1,6 +1,6 @@
 from datetime import UTC, datetime
 
-from toolcrib.memory.working import Outcome, WorkingMemory
+from toolcrib.memory import Outcome, WorkingMemory
 
 memory = WorkingMemory().with_use("send_mail", Outcome.FAILED, at=datetime(2026, 5, 4, 12, tzinfo=UTC))
 

@@ -1,7 +1,7 @@
 from datetime import UTC, datetime
 
 from toolcrib import Extraction, ToolResult, tool
-from toolcrib.memory.working import WorkingMemory
+from toolcrib.memory import WorkingMemory
 
 
 @tool(extraction=Extraction(path="pages", type="page", name_field="title", is_array=True))

@@ -1,8 +1,7 @@
 from datetime import UTC, datetime
 
 from toolcrib import Extraction, ToolResult, tool
-from toolcrib.memory.render import render_memory
-from toolcrib.memory.working import WorkingMemory
+from toolcrib.memory import WorkingMemory, render_memory
 
 
 @tool(extraction=Extraction(path="images", type="image", name_field="title", is_array=True))

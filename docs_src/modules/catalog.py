@@ -3,7 +3,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from toolcrib import Catalog, ToolIndex
-from toolcrib.sources.modules.registry import module
+from toolcrib.sources import module
 
 
 async def main(workdir: Path) -> None:

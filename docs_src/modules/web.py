@@ -2,7 +2,7 @@ import asyncio
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from toolcrib.sources.modules.registry import module
+from toolcrib.sources import module
 
 
 async def main(workdir: Path) -> None:

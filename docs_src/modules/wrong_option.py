@@ -1,5 +1,5 @@
 from toolcrib import ToolcribError
-from toolcrib.sources.modules.registry import module
+from toolcrib.sources import module
 
 said = ""
 try:

@@ -1,7 +1,7 @@
 import asyncio
 
 from toolcrib import Catalog, Crib, run
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores import SqliteStore
 
 catalog = Catalog()
 

@@ -1,7 +1,6 @@
 import asyncio
 
-from toolcrib import Catalog, Policy, Toolbox
-from toolcrib.policy import Rule
+from toolcrib import Catalog, Policy, Rule, Toolbox
 
 catalog = Catalog()
 

@@ -1,5 +1,4 @@
-from toolcrib import Catalog, Policy
-from toolcrib.policy import Rule
+from toolcrib import Catalog, Policy, Rule
 
 catalog = Catalog()
 

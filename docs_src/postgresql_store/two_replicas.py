@@ -5,8 +5,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from toolcrib import open_store
 from toolcrib.errors import SessionBusyError
-from toolcrib.stores.store import Store, open_store
+from toolcrib.stores import Store
 
 
 async def listen(replica: Store) -> list[Any]:

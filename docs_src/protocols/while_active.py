@@ -1,5 +1,5 @@
 from toolcrib import Catalog, Protocol, Toolbox
-from toolcrib.discovery.protocols import protocols_block
+from toolcrib.discovery import protocols_block
 
 catalog = Catalog()
 

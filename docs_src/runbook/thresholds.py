@@ -1,5 +1,5 @@
 from toolcrib import Catalog, ToolIndex
-from toolcrib.search.strategy import Strategy
+from toolcrib.search import Strategy
 
 catalog = Catalog()
 

@@ -2,7 +2,7 @@ import asyncio
 from collections.abc import Sequence
 
 from toolcrib.errors import AddressRefusedError
-from toolcrib.sources.web_guard import WebGuard
+from toolcrib.sources import WebGuard
 
 
 async def resolve(host: str, port: int) -> Sequence[str]:

@@ -1,4 +1,4 @@
-from toolcrib.server.options import Options
+from toolcrib.serving import Options
 from toolcrib.settings import Settings
 
 settings = Settings.from_environment(

@@ -1,10 +1,9 @@
 import asyncio
 
-from toolcrib import Catalog, Crib, run
-from toolcrib.agent.runner import collected, confirm
-from toolcrib.agent.scripted import scripted_model
-from toolcrib.errors import ToolcribError
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib import Catalog, Crib, ToolcribError, confirm, run
+from toolcrib.agent import collected
+from toolcrib.stores import SqliteStore
+from toolcrib.testing import scripted_model
 
 catalog = Catalog()
 deleted: list[str] = []

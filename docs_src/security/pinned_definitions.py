@@ -3,8 +3,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from toolcrib import Catalog, Tool, ToolResult
-from toolcrib.gateway.gate import Gate
-from toolcrib.gateway.lock import Lock
+from toolcrib.catalog import Gate, Lock
 
 
 async def call(arguments: object, context: object = None, /) -> ToolResult:

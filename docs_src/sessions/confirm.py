@@ -1,8 +1,7 @@
 import asyncio
 from datetime import timedelta
 
-from toolcrib.stores.record import Confirmation, Refusal
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores import Confirmation, Refusal, SqliteStore
 
 
 async def main() -> None:

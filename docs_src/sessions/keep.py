@@ -2,7 +2,7 @@ import asyncio
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores import SqliteStore
 
 
 async def main(file: Path) -> None:

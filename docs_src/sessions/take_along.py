@@ -2,8 +2,7 @@ import asyncio
 import json
 from datetime import timedelta
 
-from toolcrib.stores.document import from_document, to_document
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores import SqliteStore, from_document, to_document
 
 
 async def main() -> None:

@@ -2,7 +2,7 @@ import asyncio
 from contextlib import suppress
 
 from toolcrib.errors import UnknownSessionError
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores import SqliteStore
 
 
 async def main() -> None:

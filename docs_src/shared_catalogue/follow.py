@@ -1,10 +1,7 @@
 from register import catalog as local
 
 from toolcrib import Catalog, ToolIndex
-from toolcrib.catalog_shared import SharedCatalog
-from toolcrib.catalog_shared_calls import FromCatalog
-from toolcrib.catalog_shared_source import SharedSource
-from toolcrib.postgres.database import PostgresDatabase
+from toolcrib.postgres import FromCatalog, PostgresDatabase, SharedCatalog, SharedSource
 
 
 async def main(url: str) -> None:

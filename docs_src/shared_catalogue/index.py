@@ -1,9 +1,7 @@
 from register import catalog
 
-from toolcrib import Policy
-from toolcrib.discovery.policy_filter import policy_filter
-from toolcrib.policy import Rule
-from toolcrib.search.postgres_index import PostgresIndex
+from toolcrib import Policy, Rule
+from toolcrib.postgres import PostgresIndex, policy_filter
 
 
 def main(url: str) -> None:

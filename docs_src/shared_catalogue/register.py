@@ -1,6 +1,5 @@
 from toolcrib import Catalog
-from toolcrib.catalog_shared import SharedCatalog
-from toolcrib.postgres.database import PostgresDatabase
+from toolcrib.postgres import PostgresDatabase, SharedCatalog
 
 catalog = Catalog()
 

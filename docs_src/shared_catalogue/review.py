@@ -1,7 +1,6 @@
 from register import catalog
 
-from toolcrib.catalog_shared import SharedCatalog
-from toolcrib.postgres.database import PostgresDatabase
+from toolcrib.postgres import PostgresDatabase, SharedCatalog
 
 
 async def main(url: str) -> None:

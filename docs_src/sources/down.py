@@ -1,8 +1,7 @@
 import asyncio
 
 from toolcrib import Catalog
-from toolcrib.sources.mcp import McpSource
-from toolcrib.sources.mcp_server import read_mcp_server
+from toolcrib.sources import McpSource, read_mcp_server
 
 catalog = Catalog()
 

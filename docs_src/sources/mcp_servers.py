@@ -2,12 +2,8 @@ import asyncio
 import sys
 from functools import partial
 
-from toolcrib import Catalog, Toolbox, ToolIndex
-from toolcrib.discovery.search_surface import search_surface
-from toolcrib.sources.group import SourceGroup
-from toolcrib.sources.mcp import McpSource
-from toolcrib.sources.mcp_config import read_mcp_servers
-from toolcrib.sources.source import SourceState
+from toolcrib import Catalog, Toolbox, ToolIndex, search_surface
+from toolcrib.sources import McpSource, SourceGroup, SourceState, read_mcp_servers
 
 
 async def main() -> None:

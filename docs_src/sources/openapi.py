@@ -2,8 +2,7 @@ import asyncio
 
 from toolcrib import Catalog, Risk
 from toolcrib.settings import Settings
-from toolcrib.sources.openapi import OpenApiSource
-from toolcrib.sources.source import SourceState
+from toolcrib.sources import OpenApiSource, SourceState
 
 catalog = Catalog()
 

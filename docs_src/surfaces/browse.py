@@ -1,10 +1,7 @@
 import asyncio
 
-from toolcrib import Catalog
-from toolcrib.discovery.approval import PendingApproval
-from toolcrib.discovery.browse_surface import browse_surface
-from toolcrib.discovery.toolbox import Toolbox
-from toolcrib.policy import Decision, Policy, Rule
+from toolcrib import Catalog, Decision, Policy, Rule, Toolbox, browse_surface
+from toolcrib.discovery import PendingApproval
 
 catalog = Catalog()
 

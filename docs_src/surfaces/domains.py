@@ -1,8 +1,6 @@
 import asyncio
 
-from toolcrib import Catalog
-from toolcrib.discovery.domain_surface import domain_surface
-from toolcrib.discovery.toolbox import Toolbox
+from toolcrib import Catalog, Toolbox, domain_surface
 
 catalog = Catalog()
 

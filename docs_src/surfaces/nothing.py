@@ -1,10 +1,7 @@
 import asyncio
 
-from toolcrib import Catalog
-from toolcrib.discovery.search_surface import search_surface
-from toolcrib.discovery.source_state import SourceState
-from toolcrib.discovery.toolbox import Toolbox
-from toolcrib.tools.tool import Tool
+from toolcrib import Catalog, Tool, Toolbox, search_surface
+from toolcrib.sources import SourceState
 
 catalog = Catalog()
 

@@ -1,5 +1,5 @@
-from toolcrib.discovery.breadth import spread, worth_showing
-from toolcrib.search.result import Hit, SearchResult
+from toolcrib import Hit, SearchResult
+from toolcrib.discovery import spread, worth_showing
 
 
 def search(*scores: float, confidence: float) -> SearchResult:

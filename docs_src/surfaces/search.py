@@ -1,8 +1,6 @@
 import asyncio
 
-from toolcrib import Catalog
-from toolcrib.discovery.search_surface import search_surface
-from toolcrib.discovery.toolbox import Toolbox
+from toolcrib import Catalog, Toolbox, search_surface
 
 catalog = Catalog()
 

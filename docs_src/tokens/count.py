@@ -1,5 +1,5 @@
 from toolcrib import tool
-from toolcrib.discovery.tokens import count_tokens, definition_tokens, is_exact, measure, message_tokens
+from toolcrib.discovery import count_tokens, definition_tokens, is_exact, measure, message_tokens
 
 
 @tool

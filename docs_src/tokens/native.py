@@ -1,7 +1,5 @@
-from toolcrib import Catalog
-from toolcrib.discovery.native import anthropic_search_result, anthropic_tools, responses_search_output, responses_tools
-from toolcrib.discovery.search_surface import search_surface
-from toolcrib.discovery.toolbox import Toolbox
+from toolcrib import Catalog, Toolbox, search_surface
+from toolcrib.discovery import anthropic_search_result, anthropic_tools, responses_search_output, responses_tools
 
 catalog = Catalog()
 

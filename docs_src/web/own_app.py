@@ -1,8 +1,7 @@
 from toolcrib import Catalog, Crib
-from toolcrib.server.app import create_app
-from toolcrib.server.options import Options
-from toolcrib.server.served import Served
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.server import Served, create_app
+from toolcrib.serving import Options
+from toolcrib.stores import SqliteStore
 
 catalog = Catalog()
 

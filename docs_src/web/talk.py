@@ -5,9 +5,8 @@ from typing import Any
 import httpx2
 
 from toolcrib import Catalog, Crib
-from toolcrib.server.app import create_app
-from toolcrib.server.served import Served
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.server import Served, create_app
+from toolcrib.stores import SqliteStore
 
 catalog = Catalog()
 

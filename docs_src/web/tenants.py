@@ -3,10 +3,9 @@ import asyncio
 import httpx2
 
 from toolcrib import Catalog, Crib
-from toolcrib.server.app import create_app
-from toolcrib.server.options import Options
-from toolcrib.server.served import Served
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.server import Served, create_app
+from toolcrib.serving import Options
+from toolcrib.stores import SqliteStore
 
 served = Served(crib=Crib(Catalog(), model="offline"), store=SqliteStore(None))
 tokens = {"secret-of-anna": "anna", "secret-of-ben": "ben"}  # token: whose sessions it opens

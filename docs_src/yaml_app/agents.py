@@ -3,8 +3,8 @@ import tempfile
 from pathlib import Path
 
 from toolcrib import load_app
-from toolcrib.agent.scripted import scripted_model
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores import SqliteStore
+from toolcrib.testing import scripted_model
 
 file = Path(tempfile.mkdtemp()) / "app.yaml"
 file.write_text("""\

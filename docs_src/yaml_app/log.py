@@ -1,8 +1,7 @@
 import asyncio
 
 from toolcrib import load_app
-from toolcrib.stores.session_log import log_of
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores import SqliteStore, log_of
 
 
 async def main() -> None:

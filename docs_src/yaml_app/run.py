@@ -1,7 +1,7 @@
 import asyncio
 
 from toolcrib import load_app
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores import SqliteStore
 
 
 async def main() -> None:

@@ -12,11 +12,8 @@ from typing import Any
 from anthropic import AsyncAnthropic
 from plants import call, catalog
 
-from toolcrib import Toolbox
-from toolcrib.discovery.discovered import Discovered
-from toolcrib.discovery.native import anthropic_search_result, anthropic_tools
-from toolcrib.discovery.protocols import active_notes, protocol_delta
-from toolcrib.discovery.search_surface import search_surface
+from toolcrib import Toolbox, search_surface
+from toolcrib.discovery import Discovered, active_notes, anthropic_search_result, anthropic_tools, protocol_delta
 
 STEPS = 15
 

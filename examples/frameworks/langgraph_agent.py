@@ -19,10 +19,8 @@ from langgraph.graph import START, MessagesState, StateGraph
 from openai import AsyncOpenAI
 from plants import call, catalog
 
-from toolcrib import Toolbox
-from toolcrib.discovery.native import chat_tools
-from toolcrib.discovery.protocols import protocols_block
-from toolcrib.discovery.search_surface import search_surface
+from toolcrib import Toolbox, search_surface
+from toolcrib.discovery import chat_tools, protocols_block
 
 STEPS = 15
 MODEL = "gpt-5.4-mini"

@@ -10,10 +10,8 @@ from typing import Any
 from openai import AsyncOpenAI
 from plants import call, catalog
 
-from toolcrib import Toolbox
-from toolcrib.discovery.native import chat_tools
-from toolcrib.discovery.protocols import protocols_block
-from toolcrib.discovery.search_surface import search_surface
+from toolcrib import Toolbox, search_surface
+from toolcrib.discovery import chat_tools, protocols_block
 
 STEPS = 15
 

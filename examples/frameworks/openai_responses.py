@@ -12,11 +12,8 @@ from typing import Any
 from openai import AsyncOpenAI
 from plants import call, catalog
 
-from toolcrib import Toolbox
-from toolcrib.discovery.discovered import Discovered
-from toolcrib.discovery.native import responses_search_output, responses_tools
-from toolcrib.discovery.protocols import active_notes, protocol_delta
-from toolcrib.discovery.search_surface import search_surface
+from toolcrib import Toolbox, search_surface
+from toolcrib.discovery import Discovered, active_notes, protocol_delta, responses_search_output, responses_tools
 
 STEPS = 15
 

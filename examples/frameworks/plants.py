@@ -3,7 +3,7 @@
 import asyncio
 
 from toolcrib import Catalog, Protocol, Toolbox, ToolResult
-from toolcrib.discovery.approval import PendingApproval
+from toolcrib.discovery import PendingApproval
 
 catalog = Catalog()
 watered: list[str] = []

@@ -9,8 +9,7 @@ import sys
 from plants import catalog
 from pydantic_ai import Agent
 
-from toolcrib import CribToolset, Toolbox
-from toolcrib.discovery.search_surface import search_surface
+from toolcrib import CribToolset, Toolbox, search_surface
 
 
 async def answer(question: str, model: str = "openai:gpt-5.4-mini") -> str:

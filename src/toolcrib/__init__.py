@@ -1,24 +1,31 @@
 """The tool crib for LLM agents: any number of tools, found in any language, handed over when needed.
 
-These names are the public API. Each loads at its first use, so that `import toolcrib` stays light.
+These names are the public API, with those that each room lists (`toolcrib.stores`, `toolcrib.discovery`, ...). Each
+loads at its first use, so that `import toolcrib` stays light.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from toolcrib._lazy import lazy_names
+
 if TYPE_CHECKING:
-    from toolcrib.agent.crib import Crib as Crib
-    from toolcrib.agent.runner import run as run, stream as stream
+    from toolcrib.agent.crib import Crib as Crib, Limits as Limits
+    from toolcrib.agent.runner import confirm as confirm, run as run, stream as stream
     from toolcrib.agent.toolset import CribToolset as CribToolset
     from toolcrib.apps.build import load_app as load_app
-    from toolcrib.catalog import Catalog as Catalog
+    from toolcrib.catalog.catalog import Catalog as Catalog
     from toolcrib.discovery.modes import Mode as Mode, choose_mode as choose_mode
+    from toolcrib.discovery.surfaces.browse import browse_surface as browse_surface
+    from toolcrib.discovery.surfaces.domains import domain_surface as domain_surface
+    from toolcrib.discovery.surfaces.search import search_surface as search_surface
     from toolcrib.discovery.toolbox import Toolbox as Toolbox
     from toolcrib.errors import ToolcribError as ToolcribError
-    from toolcrib.policy import Policy as Policy
+    from toolcrib.policy.policy import Decision as Decision, Policy as Policy, Rule as Rule
+    from toolcrib.search.embedders.embedder import Embedder as Embedder
     from toolcrib.search.index import ToolIndex as ToolIndex
     from toolcrib.search.result import Hit as Hit, SearchResult as SearchResult
     from toolcrib.stores.session import Session as Session
+    from toolcrib.stores.store import open_store as open_store
     from toolcrib.tools.extraction import Entity as Entity, Extraction as Extraction
     from toolcrib.tools.function import tool as tool
     from toolcrib.tools.protocol import Protocol as Protocol
@@ -26,16 +33,20 @@ if TYPE_CHECKING:
     from toolcrib.tools.tool import Risk as Risk, Tool as Tool
 
 _HOMES = {
-    "Catalog": "toolcrib.catalog",
+    "Catalog": "toolcrib.catalog.catalog",
     "Crib": "toolcrib.agent.crib",
     "CribToolset": "toolcrib.agent.toolset",
+    "Decision": "toolcrib.policy.policy",
+    "Embedder": "toolcrib.search.embedders.embedder",
     "Entity": "toolcrib.tools.extraction",
     "Extraction": "toolcrib.tools.extraction",
     "Hit": "toolcrib.search.result",
+    "Limits": "toolcrib.agent.crib",
     "Mode": "toolcrib.discovery.modes",
-    "Policy": "toolcrib.policy",
+    "Policy": "toolcrib.policy.policy",
     "Protocol": "toolcrib.tools.protocol",
     "Risk": "toolcrib.tools.tool",
+    "Rule": "toolcrib.policy.policy",
     "SearchResult": "toolcrib.search.result",
     "Session": "toolcrib.stores.session",
     "Tool": "toolcrib.tools.tool",
@@ -43,9 +54,14 @@ _HOMES = {
     "ToolResult": "toolcrib.tools.result",
     "Toolbox": "toolcrib.discovery.toolbox",
     "ToolcribError": "toolcrib.errors",
+    "browse_surface": "toolcrib.discovery.surfaces.browse",
     "choose_mode": "toolcrib.discovery.modes",
+    "confirm": "toolcrib.agent.runner",
+    "domain_surface": "toolcrib.discovery.surfaces.domains",
     "load_app": "toolcrib.apps.build",
+    "open_store": "toolcrib.stores.store",
     "run": "toolcrib.agent.runner",
+    "search_surface": "toolcrib.discovery.surfaces.search",
     "stream": "toolcrib.agent.runner",
     "tool": "toolcrib.tools.function",
 }
@@ -54,13 +70,17 @@ __all__ = [  # spelled out for type checkers; `tests/test_exports.py` keeps it e
     "Catalog",
     "Crib",
     "CribToolset",
+    "Decision",
+    "Embedder",
     "Entity",
     "Extraction",
     "Hit",
+    "Limits",
     "Mode",
     "Policy",
     "Protocol",
     "Risk",
+    "Rule",
     "SearchResult",
     "Session",
     "Tool",
@@ -68,29 +88,16 @@ __all__ = [  # spelled out for type checkers; `tests/test_exports.py` keeps it e
     "ToolResult",
     "Toolbox",
     "ToolcribError",
+    "browse_surface",
     "choose_mode",
+    "confirm",
+    "domain_surface",
     "load_app",
+    "open_store",
     "run",
+    "search_surface",
     "stream",
     "tool",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """Load a public name from its home (PEP 562) and keep it."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        home = import_module(_HOMES[name])
-    except ModuleNotFoundError as error:
-        from toolcrib.errors import MissingExtraError
-
-        if (error.name or __name__).startswith(__name__):
-            raise
-        raise MissingExtraError(f"`toolcrib.{name}`", "agent") from error  # the one extra that a public name needs
-    value = globals()[name] = getattr(home, name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -25,6 +25,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+SCHEMES = ("postgresql", "postgres")
+
+
+def is_postgres(place: str) -> bool:
+    """Whether a place is named by the URL of a PostgreSQL database."""
+    return place.startswith(tuple(f"{scheme}://" for scheme in SCHEMES))
+
+
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_MODEL = "text-embedding-3-small"
 KEY_PREFIX = "TOOLCRIB_KEY_"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from toolcrib import Catalog
-    from toolcrib.sources.web_guard import Web
+    from toolcrib.sources import Web
     from toolcrib_cms.cms import Cms
     from toolcrib_cms.services import Services
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolcrib import Catalog
-from toolcrib.sources.web_guard import Web, WebGuard
+from toolcrib.sources import Web, WebGuard
 from toolcrib_cms.content_index import ContentIndex
 from toolcrib_cms.errors import CmsError
 from toolcrib_cms.services import Services

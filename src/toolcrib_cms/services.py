@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
-from toolcrib.sources.web_guard import Web, WebLimits
+from toolcrib.sources import Web, WebLimits
 from toolcrib_cms.errors import RefusalError
 from toolcrib_cms.settings import CmsSettings
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from toolcrib.stores.session import Session
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores.sqlite.store import SqliteStore
 
 
 @pytest.fixture

@@ -3,10 +3,9 @@
 import pytest
 from inline_snapshot import snapshot
 
-from toolcrib.agent.agreement import Reply, reply
-from toolcrib.agent.confirmations import Confirmations, asks_first, declined, not_answered
+from toolcrib.agent.confirmation import Confirmations, Reply, asks_first, declined, not_answered, reply
 from toolcrib.agent.events import ConfirmationRequired
-from toolcrib.discovery.approval import Approval, PendingApproval
+from toolcrib.discovery.confirmation import Approval, PendingApproval
 from toolcrib.discovery.tokens import count_tokens
 from toolcrib.stores.session import Session
 

@@ -5,7 +5,7 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from benchmarks.wire import Turn, WireServer
 from toolcrib import Catalog, Crib, run
 from toolcrib.agent.models import model_for
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores.sqlite.store import SqliteStore
 
 
 async def test_leaving_a_crib_closes_the_connections_of_its_model() -> None:

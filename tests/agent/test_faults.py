@@ -4,7 +4,7 @@ import pytest
 from pydantic_ai import exceptions
 
 from tests.support.agent import Shop, scripted
-from toolcrib.agent.faults import Fault, fault_of, without_secrets
+from toolcrib.agent.models import Fault, fault_of, without_secrets
 from toolcrib.agent.runner import run
 from toolcrib.errors import StoreError
 from toolcrib.search.index import ToolIndex

@@ -5,13 +5,12 @@ from decimal import Decimal
 import pytest
 from pydantic_ai.exceptions import UsageLimitExceeded
 
-from toolcrib.agent.crib import Crib
+from toolcrib.agent.crib import Crib, Limits
 from toolcrib.agent.events import Warning
-from toolcrib.agent.limits import Limits
 from toolcrib.agent.runner import run
-from toolcrib.agent.scripted import scripted_model
-from toolcrib.catalog import Catalog
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.stores.session import Session
+from toolcrib.testing import scripted_model
 
 
 def test_the_limits_are_those_that_pydantic_ai_watches() -> None:

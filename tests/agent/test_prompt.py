@@ -6,8 +6,8 @@ import pytest
 from inline_snapshot import snapshot
 
 from toolcrib.agent.prompt import Prompt, section_names
-from toolcrib.catalog import Catalog
-from toolcrib.discovery.search_surface import search_surface
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.tokens import count_tokens, definitions_tokens
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.errors import PromptError

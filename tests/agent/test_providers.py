@@ -16,13 +16,12 @@ from benchmarks.wire.script import Answer
 from benchmarks.wire.server import Wire
 from toolcrib import Catalog, Protocol, Toolbox
 from toolcrib.agent import events
-from toolcrib.agent.crib import Crib
-from toolcrib.agent.limits import Limits
+from toolcrib.agent.crib import Crib, Limits
 from toolcrib.agent.models import model_for
 from toolcrib.agent.runner import RunResult, run, stream
 from toolcrib.agent.toolset import CribToolset
-from toolcrib.discovery.search_surface import search_surface
-from toolcrib.discovery.wire import WIRES
+from toolcrib.discovery.native import WIRES
+from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.stores.session import Session
 
 MODELS: dict[Wire, str] = {

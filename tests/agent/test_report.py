@@ -4,11 +4,11 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, Tool
 from pydantic_ai.tools import ToolDefinition
 
 from tests.support.agent import Shop, scripted
-from toolcrib.agent.report import HistoryCount, Report, Tokens, definitions_tokens
+from toolcrib.agent.recorder import HistoryCount, Report, Tokens, definitions_tokens
 from toolcrib.agent.runner import run
-from toolcrib.discovery.discovered import Discovered
+from toolcrib.discovery.handover import Discovered
+from toolcrib.discovery.native import schema
 from toolcrib.discovery.tokens import definition_tokens
-from toolcrib.discovery.wire import schema
 from toolcrib.stores.session import Session
 
 

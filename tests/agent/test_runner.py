@@ -11,11 +11,11 @@ from toolcrib.agent.crib import Crib
 from toolcrib.agent.events import ToolsEnabled, Warning
 from toolcrib.agent.prompt import Prompt
 from toolcrib.agent.runner import collected, confirm, run
-from toolcrib.catalog import Catalog
-from toolcrib.discovery.browse_surface import browse_surface
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.discovery.surfaces.browse import browse_surface
 from toolcrib.search.index import ToolIndex
 from toolcrib.stores.session import Session
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores.sqlite.store import SqliteStore
 from toolcrib.tools.extraction import Extraction
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool

@@ -4,9 +4,9 @@ from pydantic_ai import Agent
 
 from toolcrib.agent.crib import Crib
 from toolcrib.agent.runner import run
-from toolcrib.agent.scripted import scripted_model
-from toolcrib.catalog import Catalog
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.stores.session import Session
+from toolcrib.testing import scripted_model
 
 
 async def test_it_says_one_thing_with_each_request_and_then_that_it_is_over(session: Session) -> None:

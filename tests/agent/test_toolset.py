@@ -8,12 +8,11 @@ from pydantic_ai.messages import InstructionDeltaPart, ModelMessage, ModelReques
 
 from tests.support.agent import Shop, scripted
 from toolcrib.agent.toolset import Call, CribToolset
-from toolcrib.discovery.browse_surface import browse_surface
-from toolcrib.discovery.get_tool import compact_surface
 from toolcrib.discovery.modes import Mode
-from toolcrib.discovery.search_surface import search_surface
+from toolcrib.discovery.surfaces.browse import browse_surface, compact_surface
+from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.toolbox import Toolbox
-from toolcrib.policy import Policy, Rule
+from toolcrib.policy.policy import Policy, Rule
 from toolcrib.tools.protocol import Protocol
 
 

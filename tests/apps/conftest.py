@@ -7,7 +7,7 @@ from textwrap import dedent
 import pytest
 
 from toolcrib.stores.session import Session
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores.sqlite.store import SqliteStore
 
 WriteApp = Callable[..., Path]
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.agent import scripted
 from toolcrib.agent.runner import confirm
-from toolcrib.apps.agent_tools import NEEDS_YES
+from toolcrib.apps.agents import NEEDS_YES
 from toolcrib.apps.app import App
 from toolcrib.apps.build import load_app
 from toolcrib.discovery.tokens import count_tokens, definition_tokens

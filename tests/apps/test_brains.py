@@ -4,7 +4,7 @@ import pytest
 from pydantic import SecretStr
 
 from toolcrib.agent.models import name_of, wire_of
-from toolcrib.apps.brains import DEFAULT_WINDOW, model_of, window_of
+from toolcrib.apps.app import DEFAULT_WINDOW, model_of, window_of
 from toolcrib.apps.build import load_app
 from toolcrib.apps.spec import Brain
 from toolcrib.apps.variables import Variables

@@ -11,11 +11,11 @@ from tests.support.agent import scripted
 from tests.support.mcp_servers import SCRIPTED
 from toolcrib.apps.app import App
 from toolcrib.apps.build import load_app
-from toolcrib.catalog import Catalog
-from toolcrib.discovery.approval import PendingApproval
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.discovery.confirmation import PendingApproval
 from toolcrib.discovery.modes import Mode
 from toolcrib.errors import AppError
-from toolcrib.policy import Decision
+from toolcrib.policy.policy import Decision
 from toolcrib.sources.source import SourceState
 from toolcrib.stores.session import Session
 

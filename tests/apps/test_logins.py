@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.mcp_servers.login import SOON, Desk, open_desk
 from toolcrib.apps.build import load_app
-from toolcrib.apps.mcp_servers import servers_of_app
+from toolcrib.apps.load import servers_of_app
 from toolcrib.cli.main import main
 from toolcrib.sources.source import SourceState
 

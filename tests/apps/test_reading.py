@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from toolcrib.apps.reading import read_spec
+from toolcrib.apps.load import read_spec
 from toolcrib.errors import AppError
 
 ISSUE = Path(__file__).parents[2] / "examples" / "apps" / "discovery-bot.yaml"

@@ -10,12 +10,12 @@ import pytest
 from benchmarks.wire import Call, Refuse, Turn, WireServer
 from tests.support.agent import scripted
 from toolcrib.apps.build import load_app
-from toolcrib.apps.supply import guarded
+from toolcrib.apps.tools import guarded
 from toolcrib.apps.variables import Variables
 from toolcrib.cli.main import main
 from toolcrib.errors import AppError
-from toolcrib.stores.document import to_document
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores.export import to_document
+from toolcrib.stores.sqlite.store import SqliteStore
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 

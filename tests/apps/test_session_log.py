@@ -9,11 +9,11 @@ import pytest
 from tests.support.agent import Shop, scripted
 from toolcrib.agent.events import Answered, Text
 from toolcrib.agent.runner import run, stream
-from toolcrib.apps.session_log import SessionLog
+from toolcrib.apps.app import SessionLog
 from toolcrib.errors import StoreError
+from toolcrib.stores.log import log_of, tool_calls_in
 from toolcrib.stores.record import LoggedEvent, SessionRecord
-from toolcrib.stores.session_log import log_of, tool_calls_in
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores.sqlite.store import SqliteStore
 
 TALK = (
     [("tool_search", {"query": "rename a page"})],

@@ -11,9 +11,9 @@ from benchmarks.agent_talks import LONG, TALKS
 from benchmarks.request_parts import PARTS, kept_prefix, overhead
 from benchmarks.wire.server import Wire
 from toolcrib.discovery.modes import Mode
+from toolcrib.discovery.native import WIRES
 from toolcrib.discovery.protocols import Delivery
 from toolcrib.discovery.tokens import count_tokens
-from toolcrib.discovery.wire import WIRES
 from toolcrib_cms import build
 
 NOTES = "<active-protocols>\n## get\nGOTCHA: careful\n</active-protocols>"

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.data import Query
 from benchmarks.metrics import calibration_error
 from benchmarks.report import best_in_bold, markdown, write_trec
-from toolcrib.search.evaluate import Outcome
+from toolcrib.evals.retrieval import Outcome
 
 
 @pytest.mark.parametrize(

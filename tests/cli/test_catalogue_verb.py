@@ -12,11 +12,11 @@ import pytest
 from fastapi import FastAPI
 
 from tests.support.mcp_servers import SCRIPTED
-from toolcrib.catalog import Catalog
-from toolcrib.cli.catalogue import following, runners_here
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.cli.main import main
-from toolcrib.server import listening
-from toolcrib.server.options import Options
+from toolcrib.cli.places import following, runners_here
+from toolcrib.server import app as listening
+from toolcrib.serving import Options
 
 OFFICE = str(Path(__file__).parents[2] / "examples" / "office")
 
@@ -98,7 +98,7 @@ async def test_each_server_opens_its_own_way_to_the_tools(url: str, tmp_path: Pa
         """Greet somebody."""
         return f"Hello {name}"
 
-    from toolcrib.catalog_shared import SharedCatalog
+    from toolcrib.postgres.catalog import SharedCatalog
     from toolcrib.postgres.database import PostgresDatabase
 
     catalog = Catalog()
@@ -114,7 +114,7 @@ def test_a_server_follows_the_catalogue(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("TOOLCRIB_STORE", str(tmp_path / "sessions.db"))
-    monkeypatch.setattr("toolcrib.server.logs.log_as_json", lambda level: None)
+    monkeypatch.setattr("toolcrib.server.metrics.log_as_json", lambda level: None)
     tools: list[str] = []
 
     def listen(app: FastAPI, options: Options, taken: socket.socket) -> None:

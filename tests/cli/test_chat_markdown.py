@@ -9,9 +9,8 @@ from inline_snapshot import snapshot
 from rich.console import Console
 
 from toolcrib.agent import events
-from toolcrib.cli import chat_markdown
-from toolcrib.cli.chat_markdown import MarkdownStream, Written
-from toolcrib.cli.chat_view import ChatView
+from toolcrib.cli.terminal import view as chat_markdown
+from toolcrib.cli.terminal.view import ChatView, MarkdownStream, Written
 
 ANSWER = """\
 # The pages

@@ -15,13 +15,12 @@ from prompt_toolkit.output import DummyOutput
 from tests.support import PATIENCE
 from toolcrib.agent import events
 from toolcrib.agent.crib import Crib
-from toolcrib.catalog import Catalog
-from toolcrib.cli.chat_input import PROMPT, PipedLines, TypedLines, agreed, lines_here
-from toolcrib.cli.chat_turns import Turns
-from toolcrib.cli.chat_view import ChatView, EventLines, said, shortened
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.cli.main import main
+from toolcrib.cli.terminal.conversation import PROMPT, PipedLines, Turns, TypedLines, agreed, lines_here
+from toolcrib.cli.terminal.view import ChatView, EventLines, said, shortened
 from toolcrib.errors import MissingExtraError
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores.sqlite.store import SqliteStore
 
 STARTED = events.RunStarted(session="s", text="Hello", model="m")
 USAGE = events.UsageEvent(requests=1, input_tokens=1, output_tokens=1, cost=None, seconds=0.1)
@@ -205,7 +204,7 @@ def test_a_person_is_greeted_and_told_how_to_go_on(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     lines = Script("who are you?", "/quit")
-    monkeypatch.setattr("toolcrib.cli.chat_input.lines_here", lambda history, commands: lines)
+    monkeypatch.setattr("toolcrib.cli.terminal.conversation.lines_here", lambda history, commands: lines)
     monkeypatch.setenv("TOOLCRIB_STORE", str(tmp_path / "sessions.db"))
     office = str(Path(__file__).parents[2] / "examples" / "office")
     assert main(["chat", "--from", office, "--model", "offline", "--session", "desk"]) == 0

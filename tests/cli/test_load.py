@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from toolcrib.cli.load import load_catalog
+from toolcrib.cli.places import load_catalog
 from toolcrib.errors import DuplicateToolError, LoadError
 
 HELLO = """

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from toolcrib.cli.main import exit_code, main
-from toolcrib.cli.verbs import VERBS, make_app
+from toolcrib.cli.main import VERBS, exit_code, main, make_app
 from toolcrib.errors import EmbedderError, LoadError
 
 OFFICE = str(Path(__file__).parents[2] / "examples" / "office")
@@ -70,7 +69,7 @@ def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(place: str | None) -> object:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("toolcrib.cli.check.load_catalog", interrupted)
+    monkeypatch.setattr("toolcrib.cli.tools.load_catalog", interrupted)
     assert main(["check"]) == 130
 
 
@@ -117,7 +116,7 @@ def test_the_command_is_quick_to_load() -> None:
 import sys
 import toolcrib.cli.main
 assert "cyclopts" not in sys.modules  # the verbs are loaded where Ctrl-C is answered
-import toolcrib.cli.verbs
+toolcrib.cli.main.make_app(listing=True)
 assert "numpy" not in sys.modules  # and help needs no search
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
@@ -127,4 +126,4 @@ assert "numpy" not in sys.modules  # and help needs no search
 def test_the_list_of_verbs_says_what_each_verb_says_of_itself() -> None:
     whole = make_app()
     own = {verb: (whole[verb].help or "").partition("\n")[0] for verbs in VERBS.values() for verb in verbs}
-    assert own == {verb: line for verbs in VERBS.values() for verb, line in verbs.items()}
+    assert own == {verb: line for verbs in VERBS.values() for verb, (_, line) in verbs.items()}

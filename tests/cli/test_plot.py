@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from toolcrib.cli.plot import draw, require_plot
+from toolcrib.cli.bench import draw, require_plot
 from toolcrib.errors import MissingExtraError, ToolcribError
-from toolcrib.search.evaluate import Evaluation, Scores
+from toolcrib.evals.retrieval import Evaluation, Scores
 
 SCORES = Scores(
     queries=10,

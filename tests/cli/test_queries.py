@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from toolcrib.cli.queries import EXAMPLE, read_queries
 from toolcrib.errors import QueryFileError
-from toolcrib.search.evaluate import LabelledQuery
+from toolcrib.evals.retrieval import EXAMPLE, LabelledQuery, read_queries
 
 KNOWN = ["search_images", "send_mail"]
 

@@ -16,14 +16,14 @@ from fastapi import FastAPI
 from tests.support import PATIENCE
 from tests.support.server import listening as serving
 from toolcrib.agent.crib import Crib
-from toolcrib.catalog import Catalog
-from toolcrib.cli import demo as demo_verb
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.cli import serve as demo_verb
 from toolcrib.cli.main import main
-from toolcrib.cli.serve import tenants
-from toolcrib.server import listening
-from toolcrib.server.options import Options
-from toolcrib.server.served import Served
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.cli.places import tenants
+from toolcrib.server import app as listening
+from toolcrib.server.services import Served
+from toolcrib.serving import Options
+from toolcrib.stores.sqlite.store import SqliteStore
 
 OFFICE = str(Path(__file__).parents[2] / "examples" / "office")
 
@@ -59,7 +59,7 @@ def listener(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Listener:
     monkeypatch.setenv("TOOLCRIB_STORE", str(tmp_path / "sessions.db"))
     monkeypatch.setenv("TOOLCRIB_CMS_DATA", str(tmp_path / "cms"))
     here = Listener()
-    monkeypatch.setattr("toolcrib.server.logs.log_as_json", lambda level: here.levels.append(level))
+    monkeypatch.setattr("toolcrib.server.metrics.log_as_json", lambda level: here.levels.append(level))
     monkeypatch.setattr(listening, "listen", here)
     return here
 

@@ -15,12 +15,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.postgres_server import PostgresServer
-from toolcrib.cli import store_work
+from toolcrib.cli import store as store_work
 from toolcrib.cli.main import INTERRUPTED, main
 from toolcrib.memory.working import Outcome, WorkingMemory
-from toolcrib.stores.place import open_place
 from toolcrib.stores.record import SessionRecord
-from toolcrib.stores.store import open_store
+from toolcrib.stores.store import open_place, open_store
 
 NewPlace = Callable[[], str]
 
@@ -173,7 +172,7 @@ def test_a_session_that_did_not_arrive_as_it_was_sent_is_told(
             pass
 
     there = str(tmp_path / "there.db")
-    monkeypatch.setattr("toolcrib.stores.sqlite.SqliteStore.restore", lose)
+    monkeypatch.setattr("toolcrib.stores.sqlite.store.SqliteStore.restore", lose)
     assert main(["store", "migrate", "--store", filled, "--to", there]) == 4
     assert "did not arrive as it was sent" in capsys.readouterr().err
 

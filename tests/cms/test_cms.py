@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 import toolcrib_cms
 from toolcrib import Extraction, Risk
-from toolcrib.tools.description import MOST_TOKENS, estimated_tokens, sentences
+from toolcrib.tools.text import MOST_TOKENS, estimated_tokens, sentences
 from toolcrib_cms import build, cms as cms_module
 from toolcrib_cms.cms import Cms
 from toolcrib_cms.errors import CmsError
@@ -154,7 +154,7 @@ def test_importing_the_cms_loads_nothing_heavy() -> None:
 def test_the_cms_uses_public_names_only() -> None:
     import ast
 
-    public = {"toolcrib", "toolcrib.errors", "toolcrib.sources.web_guard"}
+    public = {"toolcrib", "toolcrib.errors", "toolcrib.sources.web"}
     for path in Path(toolcrib_cms.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "toolcrib":

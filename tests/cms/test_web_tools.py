@@ -10,7 +10,7 @@ from PIL import Image
 
 from tests.support.web_server import Answer, Asked, WebServer, serve_web
 from toolcrib import ToolResult
-from toolcrib.sources.web_guard import WebGuard
+from toolcrib.sources.web import WebGuard
 from toolcrib_cms import build
 from toolcrib_cms.cms import Cms
 from toolcrib_cms.services import Services

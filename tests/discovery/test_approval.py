@@ -8,9 +8,9 @@ from hypothesis import given, strategies as st
 from inline_snapshot import snapshot
 
 from tests.support.recorded_tools import calls_of, make, pages, takes, told
-from toolcrib.discovery.approval import Approval, PendingApproval, digest
+from toolcrib.discovery.confirmation import Approval, PendingApproval, digest
 from toolcrib.discovery.toolbox import Toolbox
-from toolcrib.policy import Policy, Rule
+from toolcrib.policy.policy import Policy, Rule
 
 pytestmark = pytest.mark.anyio
 

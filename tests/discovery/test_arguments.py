@@ -9,8 +9,7 @@ from inline_snapshot import snapshot
 from pydantic import BaseModel, BeforeValidator
 
 from tests.support.recorded_tools import make, takes
-from toolcrib.discovery.arguments import Fitted, fitted
-from toolcrib.discovery.schema_reading import SchemaReading
+from toolcrib.discovery.arguments import Fitted, SchemaReading, fitted
 from toolcrib.discovery.tokens import count_tokens
 from toolcrib.tools.function import tool
 from toolcrib.tools.tool import Tool

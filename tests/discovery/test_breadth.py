@@ -8,11 +8,10 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.support.site_tools import ScriptedIndex, said, toolbox
-from toolcrib.discovery.breadth import BUDGET_TOKENS, spread
-from toolcrib.discovery.discovered import Discovered
-from toolcrib.discovery.search_surface import search_surface
+from toolcrib.discovery.handover import BUDGET_TOKENS, Discovered, spread
+from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.toolbox import Toolbox
-from toolcrib.policy import Decision, Policy, Rule
+from toolcrib.policy.policy import Decision, Policy, Rule
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.result import Hit, Path as Way, SearchResult
 from toolcrib_cms import build

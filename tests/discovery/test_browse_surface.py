@@ -6,16 +6,15 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.support.site_tools import ScriptedIndex, make, said, site, toolbox
-from toolcrib.catalog import Catalog
-from toolcrib.discovery.approval import PendingApproval
-from toolcrib.discovery.browse_surface import browse_surface
-from toolcrib.discovery.discovered import Discovered
-from toolcrib.discovery.shelves import shelves_of
-from toolcrib.discovery.source_state import SourceState
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.discovery.confirmation import PendingApproval
+from toolcrib.discovery.handover import Discovered
+from toolcrib.discovery.native import definition
+from toolcrib.discovery.surfaces.browse import browse_surface
+from toolcrib.discovery.surfaces.display import SourceState, shelves_of
 from toolcrib.discovery.tokens import compact_json, definition_tokens
 from toolcrib.discovery.toolbox import Toolbox
-from toolcrib.discovery.wire import definition
-from toolcrib.policy import Decision, Policy, Rule
+from toolcrib.policy.policy import Decision, Policy, Rule
 
 
 def test_the_model_sees_five_small_tools() -> None:

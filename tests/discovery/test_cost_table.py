@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.site_tools import site
-from toolcrib.discovery.cost_table import cost_table
+from toolcrib.discovery.costs import cost_table
 from toolcrib.discovery.modes import Mode
 
 

@@ -6,13 +6,13 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.support.site_tools import make, said, site, toolbox
-from toolcrib.catalog import Catalog
-from toolcrib.discovery.discovered import Discovered
-from toolcrib.discovery.domain_surface import MOST_DOMAINS, domain_surface
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.discovery.handover import Discovered
+from toolcrib.discovery.native import definition
+from toolcrib.discovery.surfaces.domains import MOST_DOMAINS, domain_surface
 from toolcrib.discovery.tokens import compact_json, definition_tokens
 from toolcrib.discovery.toolbox import Toolbox
-from toolcrib.discovery.wire import definition
-from toolcrib.policy import Decision, Policy, Rule
+from toolcrib.policy.policy import Decision, Policy, Rule
 from toolcrib.tools.tool import SAFE_NAME
 
 

@@ -5,10 +5,9 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
-from toolcrib.catalog import Catalog
-from toolcrib.discovery.lean_schema import lean
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.discovery.native import lean, schema
 from toolcrib.discovery.toolbox import Toolbox
-from toolcrib.discovery.wire import schema
 
 
 class Place(BaseModel):

@@ -2,12 +2,12 @@
 
 import pytest
 
-from toolcrib.catalog import Catalog
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery import modes
-from toolcrib.discovery.get_tool import compact_surface
 from toolcrib.discovery.modes import Mode, ModeDecision, choose_mode
 from toolcrib.discovery.render import compact_list
-from toolcrib.discovery.search_surface import search_surface
+from toolcrib.discovery.surfaces.browse import compact_surface
+from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.tokens import count_tokens, definition_tokens, definitions_tokens
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.errors import ModeError

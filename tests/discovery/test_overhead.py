@@ -2,15 +2,9 @@
 
 import pytest
 
-from toolcrib.catalog import Catalog
-from toolcrib.discovery.browse_surface import browse_surface
-from toolcrib.discovery.overhead import (
-    Overhead,
-    compact_overhead,
-    direct_overhead,
-    discovery_overheads,
-    own_queries,
-)
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.discovery.costs import Overhead, compact_overhead, direct_overhead, discovery_overheads, own_queries
+from toolcrib.discovery.surfaces.browse import browse_surface
 from toolcrib.discovery.tokens import definitions_tokens
 from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.result import ToolResult

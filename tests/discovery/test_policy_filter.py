@@ -5,12 +5,12 @@ from typing import Any, cast
 
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from toolcrib.catalog import Catalog
-from toolcrib.discovery.policy_filter import policy_filter
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.toolbox import Toolbox
-from toolcrib.policy import Decision, Policy, Rule
+from toolcrib.policy.policy import Decision, Policy, Rule
+from toolcrib.postgres.index.filter import policy_filter
+from toolcrib.postgres.index.index import PostgresIndex
 from toolcrib.search.index import ToolIndex
-from toolcrib.search.postgres_index import PostgresIndex
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Risk, Tool
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from toolcrib.discovery.prices import Cost, input_cost
+from toolcrib.discovery.costs import Cost, input_cost
 
 
 def test_the_cost_is_that_of_each_request_times_their_number() -> None:

@@ -8,9 +8,16 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.support.recorded_tools import make
-from toolcrib.catalog import Catalog
-from toolcrib.discovery.guidance import Guidance
-from toolcrib.discovery.protocols import Delivery, Note, active_notes, delivery_for, protocol_delta, protocols_block
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.discovery.protocols import (
+    Delivery,
+    Guidance,
+    Note,
+    active_notes,
+    delivery_for,
+    protocol_delta,
+    protocols_block,
+)
 from toolcrib.discovery.tokens import count_tokens
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.tools.protocol import Protocol

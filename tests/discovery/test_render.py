@@ -11,21 +11,22 @@ from hypothesis import given, strategies as st
 from inline_snapshot import snapshot
 
 from toolcrib.discovery.render import (
+    MOST_CHARACTERS,
     MOST_SCHEMA_CHARACTERS,
     compact_list,
     label,
     one_line,
     quoted,
     schema_text,
+    signature,
     signature_line,
     specification,
     tool_list,
 )
-from toolcrib.discovery.signature import MOST_CHARACTERS, signature
 from toolcrib.discovery.tokens import count_tokens
-from toolcrib.tools.cleaning import clean, clean_json, visible
 from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.result import ToolResult
+from toolcrib.tools.text import clean, clean_json, visible
 from toolcrib.tools.tool import Tool
 
 

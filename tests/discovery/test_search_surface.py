@@ -6,16 +6,15 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.support.site_tools import ScriptedIndex, make, said, site, toolbox
-from toolcrib.catalog import Catalog
-from toolcrib.discovery.breadth import worth_showing
-from toolcrib.discovery.discovered import Discovered
-from toolcrib.discovery.get_tool import compact_surface
-from toolcrib.discovery.search_surface import search_surface
-from toolcrib.discovery.source_state import SourceState
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.discovery.handover import Discovered, worth_showing
+from toolcrib.discovery.native import definition
+from toolcrib.discovery.surfaces.browse import compact_surface
+from toolcrib.discovery.surfaces.display import SourceState
+from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.tokens import compact_json, definition_tokens
 from toolcrib.discovery.toolbox import Toolbox
-from toolcrib.discovery.wire import definition
-from toolcrib.policy import Decision, Policy, Rule
+from toolcrib.policy.policy import Decision, Policy, Rule
 from toolcrib.search.result import Hit, Path, SearchResult
 from toolcrib.tools.tool import Risk
 

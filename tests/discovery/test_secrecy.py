@@ -10,10 +10,10 @@ from dataclasses import replace
 from hypothesis import given, strategies as st
 
 from tests.support.recorded_tools import make, names, takes, words_only
-from toolcrib.catalog import Catalog
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.protocols import protocols_block
 from toolcrib.discovery.toolbox import Toolbox
-from toolcrib.policy import Policy, Rule
+from toolcrib.policy.policy import Policy, Rule
 from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.tool import Risk
 

@@ -7,14 +7,13 @@ import anyio
 from hypothesis import given, settings, strategies as st
 
 from tests.support.site_tools import ScriptedIndex, make, toolbox
-from toolcrib.catalog import Catalog
-from toolcrib.discovery.browse_surface import browse_surface
-from toolcrib.discovery.domain_surface import domain_surface
-from toolcrib.discovery.get_tool import compact_surface
-from toolcrib.discovery.search_surface import search_surface
-from toolcrib.discovery.source_state import SourceState
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.discovery.surfaces.browse import browse_surface, compact_surface
+from toolcrib.discovery.surfaces.display import SourceState
+from toolcrib.discovery.surfaces.domains import domain_surface
+from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.toolbox import Surface, Toolbox
-from toolcrib.policy import Decision, Policy, Rule
+from toolcrib.policy.policy import Decision, Policy, Rule
 from toolcrib.search.index import ToolIndex
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Risk, Tool

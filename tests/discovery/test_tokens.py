@@ -8,17 +8,17 @@ import pytest
 
 import toolcrib_cms
 from toolcrib.discovery import tokens
-from toolcrib.discovery.token_estimate import estimate
+from toolcrib.discovery.native import WIRES, definition
 from toolcrib.discovery.tokens import (
     TokenCount,
     compact_json,
     count_tokens,
     definition_tokens,
+    estimate,
     is_exact,
     measure,
     message_tokens,
 )
-from toolcrib.discovery.wire import WIRES, definition
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 

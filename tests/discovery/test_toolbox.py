@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.support.recorded_tools import make, names, pages, words_only
-from toolcrib.catalog import Catalog
-from toolcrib.discovery import sight
-from toolcrib.discovery.activation import MOST_NAMES
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.discovery import visibility as sight
 from toolcrib.discovery.modes import Mode
 from toolcrib.discovery.tokens import definition_tokens
-from toolcrib.discovery.toolbox import Toolbox
+from toolcrib.discovery.toolbox import MOST_NAMES, Toolbox
 from toolcrib.errors import SnapshotError
-from toolcrib.policy import Policy, Rule
+from toolcrib.policy.policy import Policy, Rule
 from toolcrib.search.index import ToolIndex
 from toolcrib.tools.tool import Tool
 

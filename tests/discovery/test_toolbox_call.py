@@ -10,9 +10,9 @@ from inline_snapshot import snapshot
 
 from tests.support import PATIENCE
 from tests.support.recorded_tools import calls_of, make, pages, told
-from toolcrib.catalog import Catalog
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.toolbox import Toolbox
-from toolcrib.policy import Policy, Rule
+from toolcrib.policy.policy import Policy, Rule
 from toolcrib.tools.function import tool
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool

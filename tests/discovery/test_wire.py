@@ -3,8 +3,8 @@
 import pytest
 
 from tests.support.site_tools import make, site
+from toolcrib.discovery.native import MOST_DESCRIPTION_CHARACTERS, WIRES, Wire, definition
 from toolcrib.discovery.toolbox import Toolbox
-from toolcrib.discovery.wire import MOST_DESCRIPTION_CHARACTERS, WIRES, Wire, definition
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 

@@ -12,9 +12,10 @@ from mcp_types import (
 )
 
 from tests.support.gateway import ERAS, SOON, TOKEN, call, entry, in_memory, made_gateway, over_http, serving, text
-from toolcrib.discovery.approval import PendingApproval
-from toolcrib.gateway.confirmation import Questions, can_be_asked, question, says_yes
-from toolcrib.policy import Policy, Rule
+from toolcrib.discovery.confirmation import PendingApproval
+from toolcrib.gateway.clients import can_be_asked
+from toolcrib.gateway.confirmation import Questions, question, says_yes
+from toolcrib.policy.policy import Policy, Rule
 
 pytestmark = pytest.mark.anyio
 DELETE = "s__delete_all"

@@ -22,7 +22,7 @@ from tests.support.gateway import SOON, TOKEN, made_gateway
 from tests.support.mcp_servers import CONFORMANCE
 from tests.support.real_programs import PINNED, NotHere, node_environment, node_programs
 from toolcrib.gateway.http import http_app
-from toolcrib.server.options import Options
+from toolcrib.serving import Options
 
 SERVER = {"command": sys.executable, "args": [CONFORMANCE]}
 SECONDS = 180

@@ -7,7 +7,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.support.gateway import PATIENT, SOON, call, entry, in_memory, made_gateway, text
-from toolcrib.sources.mcp_limits import McpLimits
+from toolcrib.sources.mcp.config import McpLimits
 
 pytestmark = pytest.mark.anyio
 # What should work has all the time that a busy machine may need; what should fail has little.

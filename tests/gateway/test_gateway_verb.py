@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from tests.support.gateway import SOON, START, TOKEN, call, entry, over_http, over_stdio, text, write_config
+from toolcrib.catalog.approvals import Lock, Pin
 from toolcrib.cli.main import main
-from toolcrib.gateway.lock import Lock, Pin
-from toolcrib.server.options import Options
+from toolcrib.serving import Options
 
 Captured = pytest.CaptureFixture[str]
 

@@ -10,7 +10,7 @@ from tests.support import PATIENCE
 from tests.support.gateway import TOKEN, entry, made_gateway, serving
 from toolcrib.errors import GatewayError
 from toolcrib.gateway.http import http_app
-from toolcrib.server.options import Options
+from toolcrib.serving import Options
 
 MODERN = "2026-07-28"
 

@@ -7,8 +7,7 @@ import pytest
 
 from toolcrib.cli.main import main
 from toolcrib.gateway.install import CLIENTS, document, entry, is_a_gateway
-from toolcrib.sources.mcp_config import read_mcp_servers
-from toolcrib.sources.mcp_server import read_mcp_server
+from toolcrib.sources.mcp.config import read_mcp_server, read_mcp_servers
 
 ROOT = Path(__file__).parents[2]
 SHOWN = ROOT / "docs_src" / "gateway" / "clients"

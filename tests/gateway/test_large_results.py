@@ -7,7 +7,7 @@ import pytest
 from mcp_types import CallToolResult, ImageContent, TextContent
 
 from tests.support.gateway import SOON, TOKEN, call, entry, in_memory, made_gateway, over_http, serving, text
-from toolcrib.gateway.large_results import LargeResults
+from toolcrib.gateway.surface import LargeResults
 
 BIG = {"call": {"echo": "big"}, "bytes": 1_050}
 

@@ -9,12 +9,10 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.support.gateway import SOON, call, entry, in_memory, made_gateway, text
-from toolcrib.catalog import Catalog
+from toolcrib.catalog.approvals import Gate, Lock, Pin, difference, quarantine_file
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.cli.main import main
 from toolcrib.errors import GatewayError
-from toolcrib.gateway.approval_diff import difference
-from toolcrib.gateway.gate import Gate
-from toolcrib.gateway.lock import Lock, Pin, quarantine_file
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 

@@ -25,7 +25,7 @@ from tests.support.gateway import (
     write_config,
 )
 from toolcrib.gateway.server import Gateway
-from toolcrib.policy import Policy, Rule
+from toolcrib.policy.policy import Policy, Rule
 
 pytestmark = pytest.mark.anyio
 SURFACE = ["search_tools", "get_tool", "call_tool"]

@@ -13,10 +13,10 @@ import pytest
 
 import toolcrib_cms
 from tests.support.gateway import SOON, entry, made_gateway
-from toolcrib.catalog import Catalog
-from toolcrib.gateway.plain_words import plainly_described
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.search.index import ToolIndex
 from toolcrib.tools.result import ToolResult
+from toolcrib.tools.text import plainly_described
 from toolcrib.tools.tool import Tool
 
 REQUESTS = {

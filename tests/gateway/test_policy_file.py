@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from toolcrib.errors import GatewayError
-from toolcrib.gateway.policy_file import read_policy
-from toolcrib.policy import TRUSTED, Decision, Policy, Rule
+from toolcrib.policy.policy import TRUSTED, Decision, Policy, Rule
+from toolcrib.policy.reading import read_policy
 
 
 def test_the_words_of_the_file_become_rules(tmp_path: Path) -> None:

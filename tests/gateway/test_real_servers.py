@@ -14,7 +14,7 @@ from mcp_types import ImageContent
 
 from tests.support.gateway import call, in_memory, made_gateway, text
 from tests.support.real_programs import NotHere, node_environment, node_programs, python_programs
-from toolcrib.sources.mcp_limits import McpLimits
+from toolcrib.sources.mcp.config import McpLimits
 
 pytestmark = pytest.mark.anyio
 PAGE = "The crib opens at seven."

@@ -7,7 +7,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.support.gateway import SOON, call, entry, in_memory, made_gateway, text
-from toolcrib.gateway.remembered import Remembered
+from toolcrib.gateway.server import Remembered
 
 pytestmark = pytest.mark.anyio
 SEARCH = {"query": "say the text again"}

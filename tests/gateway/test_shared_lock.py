@@ -12,14 +12,12 @@ import pytest
 
 from benchmarks.postgres_server import PostgresServer
 from tests.support.gateway import entry, made_gateway
-from toolcrib.catalog import Catalog
+from toolcrib.catalog.approvals import Gate, Pin, open_lock, pin_of
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.cli.main import main
 from toolcrib.errors import GatewayError, StoreError
-from toolcrib.gateway import shared_lock
-from toolcrib.gateway.gate import Gate
-from toolcrib.gateway.lock import Pin, open_lock, pin_of
-from toolcrib.gateway.shared_lock import SharedLock
-from toolcrib.postgres import database
+from toolcrib.postgres import approvals as shared_lock, database
+from toolcrib.postgres.approvals import SharedLock
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 

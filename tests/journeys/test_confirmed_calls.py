@@ -10,7 +10,7 @@ from toolcrib.agent.events import ConfirmationRequired, RunStarted, ToolFinished
 from toolcrib.agent.runner import RunResult, collected, confirm, run
 from toolcrib.errors import ConfirmationError
 from toolcrib.stores.session import Session
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores.sqlite.store import SqliteStore
 
 FIND = [("tool_search", {"query": "delete a page"})]
 DELETE = [("delete_page", {"slug": "old"})]

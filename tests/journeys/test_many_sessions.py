@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.support import ROOT
 from tests.support.agent import Shop, scripted
 from toolcrib.agent.runner import run
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores.sqlite.store import SqliteStore
 
 
 async def test_fifty_sessions_at_once_do_not_see_each_other(tmp_path: Path) -> None:

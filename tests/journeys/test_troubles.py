@@ -10,11 +10,11 @@ from pydantic_ai.exceptions import ModelConnectionError, ModelHTTPError
 
 from tests.support import PATIENCE
 from tests.support.agent import Shop, kinds, scripted
+from toolcrib.agent.crib import Limits
 from toolcrib.agent.events import Failed, Text, ToolFinished, Warning
-from toolcrib.agent.limits import Limits
 from toolcrib.agent.runner import RunResult, run, stream
 from toolcrib.stores.session import Session
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores.sqlite.store import SqliteStore
 
 
 def results(done: RunResult) -> list[tuple[str, bool, str]]:

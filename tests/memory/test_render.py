@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from toolcrib.discovery.tokens import count_tokens
-from toolcrib.memory.render import render_memory
-from toolcrib.memory.working import Outcome, WorkingMemory
+from toolcrib.memory.working import Outcome, WorkingMemory, render_memory
 from toolcrib.tools.extraction import Entity
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)

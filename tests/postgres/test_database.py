@@ -12,9 +12,9 @@ from psycopg import AsyncConnection
 from benchmarks.postgres_server import PostgresServer
 from toolcrib.errors import MissingExtraError, StoreError
 from toolcrib.postgres import database as room
-from toolcrib.postgres.address import PostgresAddress, is_postgres
-from toolcrib.postgres.database import PostgresDatabase
-from toolcrib.postgres.wording import was_lost
+from toolcrib.postgres.database import PostgresAddress, PostgresDatabase
+from toolcrib.postgres.errors import was_lost
+from toolcrib.settings import is_postgres
 
 
 async def value(connection: AsyncConnection[Any], query: str) -> object:

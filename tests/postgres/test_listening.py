@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from benchmarks.postgres_server import PostgresServer
-from toolcrib.postgres import listening
+from toolcrib.postgres import notifications as listening
 from toolcrib.postgres.database import PostgresDatabase
-from toolcrib.postgres.listening import Listener
+from toolcrib.postgres.notifications import Listener
 
 
 async def notify(database: PostgresDatabase, payload: str) -> None:

@@ -19,7 +19,7 @@ from tests.support import PATIENCE, ROOT
 from tests.support.replicas.balancer import RoundRobin
 from tests.support.replicas.customer import Customer
 from tests.support.replicas.replica import LEDGER, SOURCE, catalog_of
-from toolcrib.catalog_shared import SharedCatalog
+from toolcrib.postgres.catalog import SharedCatalog
 from toolcrib.postgres.database import PostgresDatabase
 
 ERRANDS = ("order", "refund", "stamp")

@@ -14,5 +14,5 @@ def either_way(request: pytest.FixtureRequest) -> Iterator[None]:
         with in_python():
             yield
         return
-    pytest.importorskip("toolcrib.search._loops", reason="There was no C compiler when Toolcrib was installed.")
+    pytest.importorskip("toolcrib.search.kernels._loops", reason="There was no C compiler when Toolcrib was installed.")
     yield

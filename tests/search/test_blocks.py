@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import given, strategies as st
 
-from toolcrib.search.blocks import Blocks
+from toolcrib.search.kernels.rows import Blocks
 
 Steps = list[tuple[set[int], list[int]]]  # numbers that go, and the lengths of blocks that come
 STEPS = st.lists(st.tuples(st.sets(st.integers(0, 12)), st.lists(st.integers(0, 4), max_size=5)), max_size=6)

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from toolcrib.search.builtin_embedder import CACHED_WORDS, MODEL, BuiltinEmbedder
-from toolcrib.search.embedder import Embedder, Vectors
-from toolcrib.search.features import text_words, word_features
+from toolcrib.search.embedders.builtin import CACHED_WORDS, MODEL, BuiltinEmbedder, text_words, word_features
+from toolcrib.search.embedders.embedder import Embedder
+from toolcrib.search.kernels.rows import Vectors
 
 pytestmark = pytest.mark.usefixtures("either_way")
 

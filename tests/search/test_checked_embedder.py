@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.search import office, sure_above
 from toolcrib.errors import EmbedderError
-from toolcrib.search.builtin_embedder import BuiltinEmbedder
-from toolcrib.search.checked_embedder import CheckedEmbedder, checked
+from toolcrib.search.embedders.builtin import BuiltinEmbedder, checked
+from toolcrib.search.embedders.embedder import CheckedEmbedder
 from toolcrib.search.index import ToolIndex
 
 SIZE = 16

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.support.search import DATA, cms_tools, rows
-from toolcrib.catalog import Catalog
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.search.index import ToolIndex
 
 TOP_1 = 0.75  # share of requests whose tool must come first

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from toolcrib.search.coarse_rows import Coarse, CoarseRows, coarse
-from toolcrib.search.embedder import Vectors
+from toolcrib.search.kernels.rows import Coarse, CoarseRows, Vectors, coarse
 
 
 def units(seed: int, rows: int, dimensions: int) -> Vectors:

@@ -11,21 +11,19 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tests.support.search import JUNK, cms_tools, in_python, office, rows
-from toolcrib.catalog import Catalog
-from toolcrib.search import compiled as loader
-from toolcrib.search.builtin_embedder import MODEL, BuiltinEmbedder, known_features
-from toolcrib.search.compiled import Compiled
-from toolcrib.search.dense import GONE, DenseIndex
-from toolcrib.search.evidence import Evidence, gather, read_words
-from toolcrib.search.fusion import Fusion
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.search import kernels as loader
+from toolcrib.search.dense import GONE, DenseIndex, Nearness
+from toolcrib.search.embedders.builtin import MODEL, BuiltinEmbedder, known_features
+from toolcrib.search.fusion import Evidence, Fusion, gather, read_words
 from toolcrib.search.index import ToolIndex
+from toolcrib.search.kernels import Compiled
 from toolcrib.search.lexical import LexicalIndex
-from toolcrib.search.nearness import Nearness
-from toolcrib.search.spelling import familiarity
-from toolcrib.search.word_meanings import Closeness, WordMeanings
+from toolcrib.search.rerank import Closeness, WordMeanings
+from toolcrib.search.typos import familiarity
 
 loops: Compiled = pytest.importorskip(
-    "toolcrib.search._loops", reason="There was no C compiler when Toolcrib was installed."
+    "toolcrib.search.kernels._loops", reason="There was no C compiler when Toolcrib was installed."
 )
 
 MANY_WORDS = [

@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from toolcrib.search.builtin_embedder import BuiltinEmbedder
 from toolcrib.search.confidence import OUTLOOK, Judge, outlook
-from toolcrib.search.evidence import FEATURES, Evidence, WordSigns
-from toolcrib.search.fusion import WAYS
-from toolcrib.search.network import WEIGHTS, Network, fitted
-from toolcrib.search.word_meanings import Closeness
+from toolcrib.search.embedders.builtin import BuiltinEmbedder
+from toolcrib.search.fusion import FEATURES, WAYS, WEIGHTS, Evidence, Network, WordSigns, fitted
+from toolcrib.search.rerank import Closeness
 
 pytestmark = pytest.mark.usefixtures("either_way")
 

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
-from toolcrib.search.coarse_rows import coarse
-from toolcrib.search.dense import EXACT_UP_TO, GONE, MIN_WASTE, DenseIndex, highest, shortlisted
-from toolcrib.search.embedder import Vectors
-from toolcrib.search.passages import WHOLE
+from toolcrib.search.dense import EXACT_UP_TO, GONE, MIN_WASTE, WHOLE, DenseIndex, highest, shortlisted
+from toolcrib.search.kernels.rows import Vectors, coarse
 
 pytestmark = pytest.mark.usefixtures("either_way")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolcrib.search.discoverability import Finding, discoverability, paraphrase
+from toolcrib.evals.retrieval import Finding, discoverability, paraphrase
 from toolcrib.search.result import Hit, SearchResult
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from toolcrib.search.evaluate import LabelledQuery, Scores, evaluate, ndcg, percentile, reciprocal_rank
+from toolcrib.evals.retrieval import LabelledQuery, Scores, evaluate, ndcg, percentile, reciprocal_rank
 from toolcrib.search.result import Hit, SearchResult
 
 

@@ -5,19 +5,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.support.search import make, near
-from toolcrib.search.builtin_embedder import BuiltinEmbedder
-from toolcrib.search.evidence import (
-    FEATURES,
-    LEXICAL_FEATURES,
-    Evidence,
-    gather,
-    read_words,
-    reading_depth,
-)
-from toolcrib.search.inquiry import SILENT
+from toolcrib.search.dense import DEPTH, Nearness
+from toolcrib.search.embedders.builtin import BuiltinEmbedder
+from toolcrib.search.fusion import FEATURES, LEXICAL_FEATURES, Evidence, gather, read_words, reading_depth
 from toolcrib.search.lexical import LexicalIndex
-from toolcrib.search.nearness import DEPTH, Nearness
-from toolcrib.search.word_meanings import WordMeanings
+from toolcrib.search.query import SILENT
+from toolcrib.search.rerank import WordMeanings
 
 pytestmark = pytest.mark.usefixtures("either_way")
 UNREAD = WordMeanings(BuiltinEmbedder())  # has no words of any tool

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from tests.support.search import Concepts, make, office, sure_above
-from toolcrib.catalog import Catalog
-from toolcrib.search.explanation import Explanation
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.search.index import ToolIndex
-from toolcrib.search.verdict import NOTHING_FITS
+from toolcrib.search.query import NOTHING_FITS
+from toolcrib.search.result import Explanation
 
 FULL = Explanation(
     query="delte the blog page",

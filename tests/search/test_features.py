@@ -5,7 +5,7 @@ from zlib import crc32
 import pytest
 from hypothesis import given, strategies as st
 
-from toolcrib.search.features import (
+from toolcrib.search.embedders.builtin import (
     MAX_GRAMS_PER_SIZE,
     MAX_RUN,
     MAX_WORDS,

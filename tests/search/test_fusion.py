@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.support.search import make
-from toolcrib.search.builtin_embedder import BuiltinEmbedder
-from toolcrib.search.evidence import FEATURES, Evidence, gather, read_words
-from toolcrib.search.fusion import WAYS, Fusion, basis
+from toolcrib.search.dense import Nearness
+from toolcrib.search.embedders.builtin import BuiltinEmbedder
+from toolcrib.search.fusion import FEATURES, WAYS, Evidence, Fusion, basis, gather, read_words
 from toolcrib.search.lexical import LexicalIndex
-from toolcrib.search.nearness import Nearness
-from toolcrib.search.word_meanings import Closeness, WordMeanings
+from toolcrib.search.rerank import Closeness, WordMeanings
 
 pytestmark = pytest.mark.usefixtures("either_way")
 

@@ -1,7 +1,7 @@
 """What only the holdings themselves can show; the rest is tested through the index."""
 
 from tests.support.search import Concepts, make
-from toolcrib.search.holdings import Holdings
+from toolcrib.search.corpus import Holdings
 from toolcrib.search.usage import Usage
 
 

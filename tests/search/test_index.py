@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from tests.support.search import Concepts, cms_tools, make, office, sure_above
-from toolcrib.catalog import Catalog
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.errors import UnknownToolError
 from toolcrib.search.index import MAX_LIMIT, ToolIndex
+from toolcrib.search.query import NOTHING_FITS
 from toolcrib.search.result import SearchResult
 from toolcrib.search.usage import Usage
-from toolcrib.search.verdict import NOTHING_FITS
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,9 @@
 import pytest
 
 from tests.support.search import JUNK, cms_tools, office, rows
-from toolcrib.catalog import Catalog
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.search.index import ToolIndex
-from toolcrib.search.verdict import NOTHING_FITS
+from toolcrib.search.query import NOTHING_FITS
 
 AT_MOST = 0.15  # of requests that no tool serves may get one
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tests.support.search import Concepts, make, office
-from toolcrib.catalog import Catalog
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.errors import UnknownToolError
 from toolcrib.search.index import ToolIndex
 

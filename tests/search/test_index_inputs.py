@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tests.support.search import cms_tools, make, office
-from toolcrib.catalog import Catalog
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.search.index import MAX_LIMIT, ToolIndex
 
 NOTHING = ((), "none", "The request has no words.")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.search import Concepts, cms_tools, make, office, sure_above
-from toolcrib.catalog import Catalog
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.usage import MAX_REQUESTS, Usage
 

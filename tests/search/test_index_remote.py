@@ -9,11 +9,11 @@ import pytest
 
 from tests.support import PATIENCE
 from tests.support.search import Concepts, make, office, sure_above
-from toolcrib.catalog import Catalog
-from toolcrib.search.fallible_embedder import RESTING, RETRY_SECONDS
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.search.embedders.cache import CachedEmbedder
+from toolcrib.search.embedders.embedder import RESTING, RETRY_SECONDS
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.usage import Usage
-from toolcrib.search.vector_cache import CachedEmbedder
 
 DOWN = "Searched by words alone: The model server does not answer."
 

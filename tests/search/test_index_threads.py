@@ -8,7 +8,7 @@ import pytest
 
 from tests.support import PATIENCE
 from tests.support.search import Concepts, make, office, sure_above
-from toolcrib.catalog import Catalog
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.search.index import ToolIndex
 
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.support.search import make
-from toolcrib.search.asked_words import AskedWord
-from toolcrib.search.lexical import WEIGHTS, LexicalIndex, LexicalMatch, part_texts
+from toolcrib.search.lexical import WEIGHTS, AskedWord, LexicalIndex, LexicalMatch, part_texts
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 

@@ -13,8 +13,9 @@ import pytest
 
 from tests.support import PATIENCE
 from toolcrib.errors import EmbedderError, MissingExtraError
-from toolcrib.search.embedder import Embedder, Vectors
-from toolcrib.search.local_embedders import MULTILINGUAL_MODEL, FastembedEmbedder, SentenceTransformersEmbedder
+from toolcrib.search.embedders.embedder import Embedder
+from toolcrib.search.embedders.local import MULTILINGUAL_MODEL, FastembedEmbedder, SentenceTransformersEmbedder
+from toolcrib.search.kernels.rows import Vectors
 
 
 def letters(text: str) -> Vectors:

@@ -4,16 +4,8 @@ import numpy as np
 import pytest
 
 from tests.support.search import near
-from toolcrib.search.dense import GONE
-from toolcrib.search.inquiry import SILENT
-from toolcrib.search.nearness import (
-    DEPTH,
-    MIN_SPREAD,
-    USUAL_MEAN,
-    USUAL_SPREAD,
-    USUAL_TOOLS,
-    Nearness,
-)
+from toolcrib.search.dense import DEPTH, GONE, MIN_SPREAD, USUAL_MEAN, USUAL_SPREAD, USUAL_TOOLS, Nearness
+from toolcrib.search.query import SILENT
 
 pytestmark = pytest.mark.usefixtures("either_way")
 

@@ -15,9 +15,10 @@ import pytest
 from tests.support import PATIENCE
 from tests.support.embeddings_server import DIMENSIONS, ModelServer, Reply, model_vector, refusal, serve_model
 from toolcrib.errors import EmbedderError, MissingExtraError
-from toolcrib.search import openai_embedder
-from toolcrib.search.embedder import Embedder, Vectors
-from toolcrib.search.openai_embedder import OpenAIEmbedder
+from toolcrib.search.embedders import openai as openai_embedder
+from toolcrib.search.embedders.embedder import Embedder
+from toolcrib.search.embedders.openai import OpenAIEmbedder
+from toolcrib.search.kernels.rows import Vectors
 
 KEY = "sk-secret-0123456789"
 Make = Callable[..., OpenAIEmbedder]
@@ -394,7 +395,7 @@ def test_the_environment_without_a_key_is_an_error() -> None:
 
 
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "toolcrib.search.embeddings_endpoint", raising=False)
+    monkeypatch.delitem(sys.modules, "toolcrib.search.embedders.endpoint", raising=False)
     monkeypatch.setitem(sys.modules, "httpx2", None)
     with pytest.raises(MissingExtraError) as caught:
         OpenAIEmbedder(api_key=KEY)

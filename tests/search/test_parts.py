@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from toolcrib.search.parts import MAX_PARTS, parts
+from toolcrib.search.query import MAX_PARTS, parts
 
 
 @pytest.mark.parametrize(

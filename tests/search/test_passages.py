@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from toolcrib.search.passages import MAX_PASSAGES, WHOLE_CHARACTERS, parameter_texts, passages, text_passages
+from toolcrib.search.dense import MAX_PASSAGES, WHOLE_CHARACTERS, parameter_texts, passages, text_passages
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from benchmarks.postgres_server import PostgresServer
 from tests.support.search import make
-from toolcrib.search.postgres_filter import Filter, FilterRule, condition
-from toolcrib.search.postgres_rows import folded
+from toolcrib.postgres.index.filter import Filter, FilterRule, condition
+from toolcrib.postgres.index.rows import folded
 from toolcrib.tools.tool import Risk, Tool
 
 LETTERS = st.text("aB.*?[]!^-\\$|(){}+ßİ 画_", max_size=6)

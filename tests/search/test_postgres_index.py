@@ -7,15 +7,15 @@ import pytest
 
 from benchmarks.postgres_server import PostgresServer
 from tests.support.search import Concepts, cms_tools, make, office, sure_above
-from toolcrib.catalog import Catalog
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.errors import PolicyError, StoreError
-from toolcrib.search import postgres_dense, postgres_lexical
-from toolcrib.search.fallible_embedder import RESTING
+from toolcrib.postgres.index import arms as postgres_dense, arms as postgres_lexical
+from toolcrib.postgres.index.filter import Filter, FilterRule
+from toolcrib.postgres.index.index import PostgresIndex
+from toolcrib.search.embedders.embedder import RESTING
 from toolcrib.search.index import ToolIndex
-from toolcrib.search.postgres_filter import Filter, FilterRule
-from toolcrib.search.postgres_index import PostgresIndex
+from toolcrib.search.query import NOTHING_FITS
 from toolcrib.search.result import SearchResult
-from toolcrib.search.verdict import NOTHING_FITS
 from toolcrib.tools.tool import Tool
 
 REQUESTS = (

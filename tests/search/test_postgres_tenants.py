@@ -8,13 +8,13 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from benchmarks.postgres_server import PostgresServer
 from tests.support.search import make
-from toolcrib.catalog import Catalog
-from toolcrib.catalog_shared import SharedCatalog
-from toolcrib.catalog_shared_source import SharedSource
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.postgres.catalog import SharedCatalog
 from toolcrib.postgres.database import PostgresDatabase
-from toolcrib.search import postgres_dense
-from toolcrib.search.postgres_filter import Filter, FilterRule
-from toolcrib.search.postgres_index import PostgresIndex
+from toolcrib.postgres.index import arms as postgres_dense
+from toolcrib.postgres.index.filter import Filter, FilterRule
+from toolcrib.postgres.index.index import PostgresIndex
+from toolcrib.postgres.replica import SharedSource
 from toolcrib.tools.tool import Tool
 
 # Both tenants say the same few words, so that every way of finding a tool leads to tools of both.

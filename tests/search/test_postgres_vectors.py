@@ -3,9 +3,9 @@
 import pytest
 
 from tests.support.search import Concepts, office
+from toolcrib.postgres.index.vectors import VectorTable
+from toolcrib.search.embedders.cache import CachedEmbedder
 from toolcrib.search.index import ToolIndex
-from toolcrib.search.postgres_vectors import VectorTable
-from toolcrib.search.vector_cache import CachedEmbedder
 
 
 def shared(url: str, tenant: str = "") -> tuple[Concepts, CachedEmbedder]:

@@ -8,13 +8,11 @@ import pytest
 
 from benchmarks.postgres_server import PostgresServer
 from tests.support.search import cms_tools, make
-from toolcrib.search.builtin_embedder import BuiltinEmbedder
+from toolcrib.postgres.index.arms import PostgresLexical, PostgresWords, Request, rounded_lengths
+from toolcrib.postgres.index.index import PostgresShelf
+from toolcrib.postgres.index.writer import PostgresWriter
+from toolcrib.search.embedders.builtin import BuiltinEmbedder
 from toolcrib.search.lexical import LexicalIndex
-from toolcrib.search.postgres_lexical import PostgresLexical, rounded_lengths
-from toolcrib.search.postgres_request import Request
-from toolcrib.search.postgres_shelf import PostgresShelf
-from toolcrib.search.postgres_words import PostgresWords
-from toolcrib.search.postgres_writer import PostgresWriter
 
 TEXTS = (
     "publish a page",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolcrib.search.related import MAX_COMPANIONS, WEAK, with_companions
+from toolcrib.search.result import MAX_COMPANIONS, WEAK, with_companions
 
 FRIENDS = {"a": ["b", "x", "y"], "b": ["a", "z"], "c": ["w"]}
 

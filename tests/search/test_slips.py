@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from toolcrib.search.slips import RECENT, Slips, one_slip_apart
+from toolcrib.search.typos import RECENT, Slips, one_slip_apart
 
 pytestmark = pytest.mark.usefixtures("either_way")
 

@@ -3,9 +3,8 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from toolcrib.search.asked_words import AskedWord, as_meant
-from toolcrib.search.slips import one_slip_apart
-from toolcrib.search.spelling import familiarity, mended
+from toolcrib.search.lexical import AskedWord, as_meant
+from toolcrib.search.typos import familiarity, mended, one_slip_apart
 
 pytestmark = pytest.mark.usefixtures("either_way")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolcrib.search.strategy import STRATEGIES, Strategy, strategy_for
+from toolcrib.search.query import STRATEGIES, Strategy, strategy_for
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from toolcrib.search.fillers import FILLERS
-from toolcrib.search.terms import MAX_LETTERS, content_words, word_terms
-from toolcrib.search.text import words
+from toolcrib.search.text import FILLERS, MAX_LETTERS, content_words, word_terms, words
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=200)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from toolcrib.search.embedder import Vectors
+from toolcrib.search.kernels.rows import Vectors
 from toolcrib.search.usage import MAX_CHARACTERS, MAX_PULL, MAX_REQUESTS, MAX_TOGETHER, Usage, pulled
 
 

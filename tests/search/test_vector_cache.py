@@ -17,10 +17,11 @@ import pytest
 from tests.support import PATIENCE
 from tests.support.embeddings_server import DIMENSIONS, model_vector, serve_model
 from toolcrib.errors import EmbedderError
-from toolcrib.search import vector_cache, vector_file
-from toolcrib.search.embedder import Embedder, Vectors
-from toolcrib.search.openai_embedder import OpenAIEmbedder
-from toolcrib.search.vector_cache import CachedEmbedder
+from toolcrib.search.embedders import cache as vector_cache, cache as vector_file
+from toolcrib.search.embedders.cache import CachedEmbedder
+from toolcrib.search.embedders.embedder import Embedder
+from toolcrib.search.embedders.openai import OpenAIEmbedder
+from toolcrib.search.kernels.rows import Vectors
 
 
 class CountingEmbedder:
@@ -386,7 +387,7 @@ def test_many_threads_share_one_cache(tmp_path: Path) -> None:
 WRITER = """
 import sys
 import numpy as np
-from toolcrib.search.vector_cache import CachedEmbedder
+from toolcrib.search.embedders.cache import CachedEmbedder
 
 class Letters:
     id, dimensions, remote = "letters:1", 2, True

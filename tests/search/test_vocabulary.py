@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from toolcrib.search.vocabulary import MAX_GUESSES, Vocabulary
+from toolcrib.search.typos import MAX_GUESSES, Vocabulary
 
 pytestmark = pytest.mark.usefixtures("either_way")
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from toolcrib.search import word_meanings
-from toolcrib.search.builtin_embedder import BuiltinEmbedder
-from toolcrib.search.word_meanings import DIMENSIONS, REQUEST_WORDS, WordMeanings
+from toolcrib.search import rerank as word_meanings
+from toolcrib.search.embedders.builtin import BuiltinEmbedder
+from toolcrib.search.rerank import DIMENSIONS, REQUEST_WORDS, WordMeanings
 
 EMBEDDER = BuiltinEmbedder()
 TOOLS = {

@@ -2,7 +2,7 @@
 
 from tests.support.agent import Shop
 from tests.support.server import scene
-from toolcrib.policy import Decision, Policy, Rule
+from toolcrib.policy.policy import Decision, Policy, Rule
 
 
 def test_tools_are_listed_with_what_people_want_to_know() -> None:

@@ -6,8 +6,7 @@ import pytest
 
 from tests.support.server import QUIET, scene
 from toolcrib.errors import ServerError
-from toolcrib.server.options import Options
-from toolcrib.server.rates import Rates
+from toolcrib.serving import Options, Rates
 
 ALICE, BOB = "alices-secret", "bobs-secret-2"
 

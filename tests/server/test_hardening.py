@@ -8,7 +8,7 @@ import pytest
 from tests.support import PATIENCE
 from tests.support.server import QUIET, Scene, scene
 from toolcrib.errors import ServerError
-from toolcrib.server.options import Options
+from toolcrib.serving import Options
 from toolcrib_cms import build
 
 SECRET = "alices-secret"

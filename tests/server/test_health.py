@@ -9,11 +9,11 @@ import httpx2
 from tests.support.agent import Shop
 from tests.support.server import scene
 from toolcrib.agent.crib import Crib
-from toolcrib.catalog import Catalog
-from toolcrib.policy import Decision, Policy, Rule
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.policy.policy import Decision, Policy, Rule
 from toolcrib.server.app import create_app
-from toolcrib.server.served import Served
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.server.services import Served
+from toolcrib.stores.sqlite.store import SqliteStore
 from toolcrib.tools.extraction import Entity, Extraction
 
 

@@ -11,9 +11,9 @@ from tests.support.agent import Shop
 from tests.support.server import QUIET
 from toolcrib.agent.crib import Crib
 from toolcrib.server.app import create_app
-from toolcrib.server.options import Options
-from toolcrib.server.served import Served
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.server.services import Served
+from toolcrib.serving import Options
+from toolcrib.stores.sqlite.store import SqliteStore
 
 
 def app() -> Any:

@@ -7,8 +7,8 @@ import httpx2
 
 from tests.support.agent import Shop
 from tests.support.server import QUIET, Gate, Scene, events, kinds, scene
-from toolcrib.server.options import Options
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.serving import Options
+from toolcrib.stores.sqlite.store import SqliteStore
 
 SEARCH = [("tool_search", {"query": "find an image"})]
 IMAGES = [("search_images", {"query": "fern"})]

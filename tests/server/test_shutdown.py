@@ -23,7 +23,7 @@ from toolcrib.agent.runner import stream
 from toolcrib.errors import ServerBusyError, StoreError
 from toolcrib.server.runs import Runs
 from toolcrib.stores.session import Session
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores.sqlite.store import SqliteStore
 
 QUICK = """
 import asyncio

@@ -7,8 +7,8 @@ import pytest
 
 from tests.support.agent import Shop
 from tests.support.server import scene
-from toolcrib.discovery.search_surface import search_surface
-from toolcrib.policy import Policy, Rule
+from toolcrib.discovery.surfaces.search import search_surface
+from toolcrib.policy.policy import Policy, Rule
 
 
 @dataclass(frozen=True)

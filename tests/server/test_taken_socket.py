@@ -6,8 +6,7 @@ from contextlib import closing
 import pytest
 
 from toolcrib.errors import ServerError
-from toolcrib.server.options import Options
-from toolcrib.server.taken_socket import address, taken_socket
+from toolcrib.serving import Options, address, taken_socket
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from tests.support.agent import Shop, scripted
 from tests.support.server import Scene, listening, scene
 from toolcrib.agent.crib import Crib
 from toolcrib.errors import ServerError
-from toolcrib.server.logs import JsonLines, log_as_json, logged_session
-from toolcrib.server.served import Served
+from toolcrib.server.metrics import JsonLines, log_as_json, logged_session
+from toolcrib.server.services import Served
 from toolcrib.server.tracing import provider_for, traced
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores.sqlite.store import SqliteStore
 
 SECRET = "a very private fern"
 TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -122,10 +122,10 @@ def test_logs_are_json_with_session_and_trace() -> None:
 
 
 def test_the_log_of_a_request_has_no_query_in_it(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, logger="toolcrib.server.access")
+    caplog.set_level(logging.INFO, logger="toolcrib.server.middleware")
     with scene() as here:
         here.http.get("/?token=private-private")
-    lines = [JsonLines().format(record) for record in caplog.records if record.name == "toolcrib.server.access"]
+    lines = [JsonLines().format(record) for record in caplog.records if record.name == "toolcrib.server.middleware"]
     assert [json.loads(line)["path"] for line in lines] == ["/"]
     assert "private" not in "".join(lines)
 

@@ -11,12 +11,12 @@ from tests.support.agent import Shop, scripted
 from tests.support.server import scene
 from toolcrib.agent.crib import Crib
 from toolcrib.agent.runner import run
-from toolcrib.catalog import Catalog
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.result import SearchResult
-from toolcrib.server.options import Options
-from toolcrib.server.warming import Warming
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.server.services import Warming
+from toolcrib.serving import Options
+from toolcrib.stores.sqlite.store import SqliteStore
 
 
 class SlowIndex(ToolIndex):

@@ -14,13 +14,12 @@ from pydantic_ai.models.test import TestModel
 from tests.support import PATIENCE
 from tests.support.web_server import Answer, Asked, WebServer, serve_web
 from toolcrib import Catalog, Toolbox
-from toolcrib.discovery.domain_surface import domain_surface
+from toolcrib.discovery.surfaces.domains import domain_surface
 from toolcrib.errors import ToolDefinitionError
 from toolcrib.settings import Settings
 from toolcrib.sources.a2a import A2aSource
 from toolcrib.sources.agents import agent_tool
-from toolcrib.sources.group import SourceGroup
-from toolcrib.sources.source import SourceState
+from toolcrib.sources.source import SourceGroup, SourceState
 
 NO_KEYS = Settings.from_environment({})
 

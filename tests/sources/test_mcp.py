@@ -12,12 +12,9 @@ import pytest
 from tests.support.manual_time import ManualTime
 from tests.support.mcp_source import PATIENT, called, offering, running, scripted, until
 from toolcrib import Catalog, Policy, Risk, Toolbox, tool
-from toolcrib.sources.group import SourceGroup
-from toolcrib.sources.mcp import McpSource
-from toolcrib.sources.mcp_limits import McpLimits
-from toolcrib.sources.mcp_server import McpServer
-from toolcrib.sources.mcp_tool import McpToolCall, risk_of
-from toolcrib.sources.source import SourceState
+from toolcrib.sources.mcp.config import McpLimits, McpServer
+from toolcrib.sources.mcp.source import McpSource, McpToolCall, risk_of
+from toolcrib.sources.source import SourceGroup, SourceState
 
 HANGS = {"connect_seconds": "did not start", "list_seconds": "did not list"}
 

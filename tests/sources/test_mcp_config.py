@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from toolcrib.errors import SourceConfigError
-from toolcrib.sources.mcp_config import read_mcp_servers
-from toolcrib.sources.mcp_server import McpServer, read_mcp_server
+from toolcrib.sources.mcp.config import McpServer, read_mcp_server, read_mcp_servers
 
 ENVIRONMENT = {"TOKEN": "s3cret", "HOST": "example.com"}
 

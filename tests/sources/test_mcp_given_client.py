@@ -13,13 +13,11 @@ import pytest
 from mcp.shared.auth import OAuthMetadata
 
 from tests.support.mcp_servers.login import SOON, Desk, agree, open_desk
-from toolcrib.catalog import Catalog
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.cli.main import main
 from toolcrib.errors import SourceError, SourceLoginError
-from toolcrib.sources.mcp import McpSource
-from toolcrib.sources.mcp_given_client import GivenClient
-from toolcrib.sources.mcp_login import LoginFile, saved_login
-from toolcrib.sources.mcp_login_flow import log_in
+from toolcrib.sources.mcp.login import GivenClient, LoginFile, log_in, saved_login
+from toolcrib.sources.mcp.source import McpSource
 from toolcrib.sources.source import SourceState
 
 SECRET = "a-secret-of-ours/with+signs"

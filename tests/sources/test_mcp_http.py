@@ -14,7 +14,7 @@ from tests.support.mcp_servers.live import serving
 from tests.support.mcp_source import PATIENT, called, running, until
 from tests.support.web_server import Answer, Asked, WebServer, serve_web
 from toolcrib import Catalog
-from toolcrib.sources.mcp_server import McpServer
+from toolcrib.sources.mcp.config import McpServer
 from toolcrib.sources.source import SourceState
 
 

@@ -14,14 +14,12 @@ import uvicorn
 from fastmcp import FastMCP
 
 from tests.support.mcp_servers.login import SOON, Desk, agree, open_desk
-from toolcrib.catalog import Catalog
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.cli.main import main
 from toolcrib.errors import SourceError, SourceLoginError
-from toolcrib.sources.mcp import McpSource
-from toolcrib.sources.mcp_limits import McpLimits
-from toolcrib.sources.mcp_login import LoginFile, SavedLogin, saved_login
-from toolcrib.sources.mcp_login_flow import log_in
-from toolcrib.sources.mcp_server import read_mcp_server
+from toolcrib.sources.mcp.config import McpLimits, read_mcp_server
+from toolcrib.sources.mcp.login import LoginFile, SavedLogin, log_in, saved_login
+from toolcrib.sources.mcp.source import McpSource
 from toolcrib.sources.source import SourceState
 
 Captured = pytest.CaptureFixture[str]

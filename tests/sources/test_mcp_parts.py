@@ -11,14 +11,9 @@ from tests.support.manual_time import ManualTime
 from tests.support.mcp_servers import LISTENING
 from tests.support.mcp_source import called, offering, running, scripted, until
 from toolcrib import Catalog, Tool, ToolResult
-from toolcrib.sources.breaker import Breaker
-from toolcrib.sources.group import SourceGroup
-from toolcrib.sources.mcp import McpSource
-from toolcrib.sources.mcp_limits import McpLimits
-from toolcrib.sources.mcp_result import result_of
-from toolcrib.sources.mcp_server import McpServer
-from toolcrib.sources.shelf import Shelf
-from toolcrib.sources.source import SourceState
+from toolcrib.sources.mcp.config import McpLimits, McpServer
+from toolcrib.sources.mcp.source import McpSource, result_of
+from toolcrib.sources.source import Breaker, Shelf, SourceGroup, SourceState
 
 
 async def test_a_server_of_the_newer_protocol_is_listened_to() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import mcp_types
 import pytest
 
-from toolcrib.sources.mcp_questions import MOST_QUESTIONS, NOBODY, TOO_MANY, UNCLEAR, Question, Reply, ServerQuestions
+from toolcrib.sources.mcp.questions import MOST_QUESTIONS, NOBODY, TOO_MANY, UNCLEAR, Question, Reply, ServerQuestions
 
 pytestmark = pytest.mark.anyio
 FORM = mcp_types.ElicitRequestFormParams(message="Which size?", requested_schema={"type": "object", "properties": {}})

@@ -13,12 +13,10 @@ from tests.support import PATIENCE
 from tests.support.web_server import Answer, Asked, WebServer, serve_web
 from toolcrib import Catalog, Risk
 from toolcrib.settings import Settings
-from toolcrib.sources.group import SourceGroup
-from toolcrib.sources.openapi import OpenApiSource
-from toolcrib.sources.openapi_document import OpenApiDocument
-from toolcrib.sources.openapi_schema import SchemaBundle
-from toolcrib.sources.source import SourceState
-from toolcrib.sources.web_guard import WebLimits
+from toolcrib.sources.openapi.document import OpenApiDocument, SchemaBundle
+from toolcrib.sources.openapi.source import OpenApiSource
+from toolcrib.sources.source import SourceGroup, SourceState
+from toolcrib.sources.web import WebLimits
 
 PETS = Path(__file__).parent / "petstore.yaml"
 NO_KEYS = Settings.from_environment({})

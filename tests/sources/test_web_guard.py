@@ -9,8 +9,7 @@ import pytest
 
 from tests.support.web_server import Answer, WebServer, serve_web
 from toolcrib.errors import AddressRefusedError, WebError
-from toolcrib.sources.web_addresses import is_odd_number, is_public
-from toolcrib.sources.web_guard import WebGuard, WebLimits, WebResponse
+from toolcrib.sources.web import WebGuard, WebLimits, WebResponse, is_odd_number, is_public
 
 PUBLIC = "93.184.215.14"
 

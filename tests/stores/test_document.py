@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from tests.support.stores import NOON, Backend, Clock
 from toolcrib.errors import StoreError
 from toolcrib.memory.working import WorkingMemory
-from toolcrib.stores.document import from_document, to_document
+from toolcrib.stores.export import from_document, to_document
 from toolcrib.stores.record import Confirmation, LoggedEvent, SessionRecord, Settled
 from toolcrib.stores.store import Store
 from toolcrib.tools.extraction import Entity

@@ -9,7 +9,7 @@ import pytest
 from tests.support.store_process import line, process
 from tests.support.stores import Backend
 from toolcrib.errors import StoreError, UnknownSessionError
-from toolcrib.stores import postgres
+from toolcrib.postgres import sessions as postgres
 from toolcrib.stores.record import LoggedEvent
 from toolcrib.stores.store import Store
 

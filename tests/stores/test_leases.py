@@ -14,9 +14,8 @@ import pytest
 from tests.support import PATIENCE
 from tests.support.stores import Backend, Clock
 from toolcrib.errors import SessionBusyError, SessionLostError, StoreError
-from toolcrib.stores import owner
-from toolcrib.stores.leases import Heartbeat, Lease
-from toolcrib.stores.owner import Owner
+from toolcrib.stores import lease as owner
+from toolcrib.stores.lease import Heartbeat, Lease, Owner
 from toolcrib.stores.store import Store
 
 
@@ -222,8 +221,8 @@ async def test_a_session_that_cannot_be_given_back_hides_no_error(
     def full(*_: object) -> None:
         raise StoreError("The disk is full.")
 
-    monkeypatch.setattr("toolcrib.stores.sqlite_leases.release", full)
-    monkeypatch.setattr("toolcrib.stores.postgres_leases.release", full)
+    monkeypatch.setattr("toolcrib.stores.sqlite.store.release", full)
+    monkeypatch.setattr("toolcrib.postgres.session_rows.release", full)
     with pytest.raises(ZeroDivisionError):
         async with store.open("s"):
             raise ZeroDivisionError

@@ -15,10 +15,9 @@ from tests.support.stores import NOON, Clock
 from toolcrib.errors import SessionBusyError, StoreError, UnknownSessionError
 from toolcrib.postgres import database as database_module
 from toolcrib.postgres.database import PostgresDatabase
-from toolcrib.stores.leases import LASTS
-from toolcrib.stores.postgres import PostgresStore
-from toolcrib.stores.postgres_leases import EXPIRES_AT, NOW
-from toolcrib.stores.postgres_schema import SESSIONS
+from toolcrib.postgres.session_rows import EXPIRES_AT, NOW, SESSIONS
+from toolcrib.postgres.sessions import PostgresStore
+from toolcrib.stores.lease import LASTS
 from toolcrib.stores.record import Confirmation, Refusal, SessionRecord
 from toolcrib.stores.store import open_store
 

@@ -13,8 +13,8 @@ from tests.support.stores import NOON, Clock
 from toolcrib.errors import StoreError
 from toolcrib.memory.working import Outcome, WorkingMemory
 from toolcrib.stores.record import Confirmation, SessionRecord
-from toolcrib.stores.sqlite import SqliteStore
-from toolcrib.stores.sqlite_schema import CURRENT, MIGRATIONS, Migration, bring_up
+from toolcrib.stores.sqlite.file import CURRENT, MIGRATIONS, Migration, bring_up
+from toolcrib.stores.sqlite.store import SqliteStore
 from toolcrib.tools.extraction import Entity
 
 VERSION_1 = (Path(__file__).parent / "version_1.sql").read_text(encoding="utf-8")

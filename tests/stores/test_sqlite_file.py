@@ -15,9 +15,9 @@ import pytest
 from tests.support import PATIENCE
 from tests.support.stores import Clock
 from toolcrib.errors import StoreError
-from toolcrib.stores import sqlite_file
-from toolcrib.stores.sqlite import SqliteStore
-from toolcrib.stores.sqlite_file import SqliteFile
+from toolcrib.stores.sqlite import file as sqlite_file
+from toolcrib.stores.sqlite.file import SqliteFile
+from toolcrib.stores.sqlite.store import SqliteStore
 from toolcrib.stores.store import open_store
 
 

@@ -9,8 +9,8 @@ from hypothesis import example, given, settings, strategies as st
 from tests.support.stores import NOON, Backend, Clock
 from toolcrib.errors import StoreError, UnknownSessionError
 from toolcrib.memory.working import Outcome, WorkingMemory
-from toolcrib.stores.cancellation import to_the_end
 from toolcrib.stores.record import LoggedEvent, SessionInfo, SessionRecord
+from toolcrib.stores.session import to_the_end
 from toolcrib.stores.store import Store
 from toolcrib.tools.extraction import Entity
 

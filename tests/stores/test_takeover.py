@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.stores import Backend
 from toolcrib.errors import SessionBusyError, SessionLostError
-from toolcrib.stores.leases import Heartbeat, Lease
+from toolcrib.stores.lease import Heartbeat, Lease
 from toolcrib.stores.store import Store
 
 

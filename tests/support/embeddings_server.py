@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tests.support import PATIENCE
-from toolcrib.search.embedder import Vectors
+from toolcrib.search.kernels.rows import Vectors
 
 DIMENSIONS = 8
 

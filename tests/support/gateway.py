@@ -17,17 +17,14 @@ from mcp_types import CallToolResult, TextContent
 
 from tests.support import PATIENCE
 from tests.support.mcp_servers import SCRIPTED
-from toolcrib.catalog import Catalog
-from toolcrib.gateway.gate import Gate
+from toolcrib.catalog.approvals import Gate, Lock
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.gateway.http import PATH, http_server
-from toolcrib.gateway.lock import Lock
 from toolcrib.gateway.server import Gateway
-from toolcrib.server.options import Options
-from toolcrib.server.taken_socket import address, taken_socket
-from toolcrib.sources.group import SourceGroup
-from toolcrib.sources.mcp import McpSource
-from toolcrib.sources.mcp_limits import McpLimits
-from toolcrib.sources.mcp_server import read_mcp_server
+from toolcrib.serving import Options, address, taken_socket
+from toolcrib.sources.mcp.config import McpLimits, read_mcp_server
+from toolcrib.sources.mcp.source import McpSource
+from toolcrib.sources.source import SourceGroup
 
 TOKEN = "a-token-for-tests"
 SOON = PATIENCE

@@ -9,10 +9,9 @@ from typing import Any
 
 from tests.support import PATIENCE
 from tests.support.mcp_servers import SCRIPTED
-from toolcrib.catalog import Catalog
-from toolcrib.sources.mcp import McpSource
-from toolcrib.sources.mcp_limits import McpLimits
-from toolcrib.sources.mcp_server import McpServer
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.sources.mcp.config import McpLimits, McpServer
+from toolcrib.sources.mcp.source import McpSource
 
 # What should work has all the time that a busy machine may need; little has only what should hang.
 PATIENT = McpLimits(connect_seconds=PATIENCE, list_seconds=PATIENCE, first_pause_seconds=0.01)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from toolcrib.catalog import Catalog
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.tokens import count_tokens
 from toolcrib.search.index import ToolIndex
 from toolcrib.tools.result import ToolResult

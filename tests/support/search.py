@@ -12,12 +12,12 @@ import pytest
 
 import toolcrib_cms
 from tests.support import ROOT
-from toolcrib.catalog import Catalog
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.errors import EmbedderError
-from toolcrib.search import spelling
-from toolcrib.search.embedder import Vectors
-from toolcrib.search.nearness import Nearness
-from toolcrib.search.strategy import Strategy
+from toolcrib.search import typos as spelling
+from toolcrib.search.dense import Nearness
+from toolcrib.search.kernels.rows import Vectors
+from toolcrib.search.query import Strategy
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 
@@ -51,7 +51,7 @@ def in_python() -> Iterator[None]:
     ours = [module for name, module in sys.modules.items() if name.startswith("toolcrib.search.")]
     with pytest.MonkeyPatch.context() as patch:
         for module in ours:
-            if module.__name__ != "toolcrib.search.compiled" and hasattr(module, "compiled"):
+            if module.__name__ != "toolcrib.search.kernels" and hasattr(module, "compiled"):
                 patch.setattr(module, "compiled", None)
         spelling.familiarity.cache_clear()
         yield

@@ -13,12 +13,10 @@ import httpx2
 from tests.support import PATIENCE
 from tests.support.agent import Script, Shop, scripted
 from toolcrib.agent.crib import Crib
-from toolcrib.server.app import create_app
-from toolcrib.server.listening import server
-from toolcrib.server.options import Options
-from toolcrib.server.served import Served
-from toolcrib.server.taken_socket import address, taken_socket
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.server.app import create_app, server
+from toolcrib.server.services import Served
+from toolcrib.serving import Options, address, taken_socket
+from toolcrib.stores.sqlite.store import SqliteStore
 from toolcrib.stores.store import Store
 
 QUIET = {"requests_per_second": 10_000.0, "burst": 10_000, "grace_seconds": 1.0, "warm_up": False}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Any, cast
 
-from toolcrib.catalog import Catalog
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.tokens import count_tokens
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.search.index import ToolIndex

@@ -11,8 +11,8 @@ from typing import Protocol
 import psycopg
 
 from benchmarks.postgres_server import PostgresServer
-from toolcrib.stores.postgres import PostgresStore
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.postgres.sessions import PostgresStore
+from toolcrib.stores.sqlite.store import SqliteStore
 from toolcrib.stores.store import Store
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)

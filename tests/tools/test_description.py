@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolcrib.tools.description import estimated_tokens, first_sentence, sentences
+from toolcrib.tools.text import estimated_tokens, first_sentence, sentences
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from toolcrib.search.builtin_embedder import BuiltinEmbedder
-from toolcrib.search.features import word_features
+from toolcrib.search.embedders.builtin import BuiltinEmbedder, word_features
 from training.quantize import GROUP, dequantize, export, pack, quantize, unpack
 
 

@@ -17,13 +17,13 @@ from typing import Any
 
 from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, UserPromptPart
 
-from toolcrib.agent.agreement import PRESSED_NO, PRESSED_YES
-from toolcrib.agent.confirmed import CONFIRMED
+from toolcrib.agent.confirmation import PRESSED_NO, PRESSED_YES
 from toolcrib.agent.crib import Crib
 from toolcrib.agent.events import Answered, ConfirmationRequired, Event, Failed, RunStarted, UsageEvent, Warning
-from toolcrib.agent.faults import fault_of, without_secrets
-from toolcrib.agent.telling import Emit
+from toolcrib.agent.models import fault_of, without_secrets
+from toolcrib.agent.recorder import Emit
 from toolcrib.agent.turn import Opening, Turn
+from toolcrib.discovery.confirmation import CONFIRMED
 from toolcrib.discovery.modes import choose_mode
 from toolcrib.errors import ConfirmationError, StoreError
 from toolcrib.stores.record import Confirmation

@@ -6,10 +6,11 @@ Before each step Pydantic AI asks what is visible now and how to use it; each ca
 repair of arguments, time limits and confirmation hold here as everywhere else.
 """
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, cast
 
 from pydantic_ai import RunContext
 from pydantic_ai.exceptions import ApprovalRequired, ToolFailed
@@ -17,17 +18,95 @@ from pydantic_ai.messages import InstructionPart
 from pydantic_ai.tools import AgentDepsT, ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
-from toolcrib.agent.arguments import AnyArguments, given
-from toolcrib.agent.confirmed import without_confirmed
-from toolcrib.agent.definitions import Definitions
 from toolcrib.agent.models import wire_of
-from toolcrib.discovery.approval import Approval, PendingApproval
-from toolcrib.discovery.guidance import Guidance
+from toolcrib.discovery.confirmation import Approval, PendingApproval, with_confirmed, without_confirmed
 from toolcrib.discovery.modes import Mode
-from toolcrib.discovery.protocols import Delivery, delivery_for, protocols_block
+from toolcrib.discovery.native import description, schema
+from toolcrib.discovery.protocols import Delivery, Guidance, delivery_for, protocols_block
 from toolcrib.discovery.render import compact_list
 from toolcrib.discovery.toolbox import Toolbox
+from toolcrib.policy.policy import Decision
 from toolcrib.tools.result import ToolResult
+from toolcrib.tools.tool import Tool
+
+# What a model sends as arguments, taken as it comes: the toolbox repairs it, or refuses it with the schema at hand.
+
+_UNREADABLE = "\0unreadable"  # no JSON a model sends has such a key
+
+
+class AnyArguments:
+    """A validator that lets everything through. Pydantic AI wants an object, so what is none is put into one."""
+
+    def validate(self, input: str | dict[str, Any] | None) -> dict[str, Any]:
+        """What a call carries, in whichever form."""
+        return self.validate_json(input or "{}") if isinstance(input, str) else self.validate_python(input or {})
+
+    def validate_json(
+        self,
+        input: str | bytes | bytearray,
+        *,
+        allow_partial: bool | Literal["off", "on", "trailing-strings"] = False,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        try:
+            said = json.loads(input)
+        except ValueError:
+            said = input if isinstance(input, str) else bytes(input).decode("utf-8", "replace")
+        return self.validate_python(said)
+
+    def validate_python(
+        self, input: Any, *, allow_partial: bool | Literal["off", "on", "trailing-strings"] = False, **kwargs: Any
+    ) -> dict[str, Any]:
+        if isinstance(input, Mapping):
+            return {str(key): value for key, value in cast("Mapping[object, Any]", input).items()}
+        return {_UNREADABLE: input}
+
+
+def given(arguments: dict[str, Any]) -> object:
+    """What the model sent."""
+    return arguments.get(_UNREADABLE, arguments)
+
+
+def shown(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The same for people; what could not be read stands under `arguments`."""
+    return {"arguments": arguments[_UNREADABLE]} if _UNREADABLE in arguments else arguments
+
+
+# Tools as Pydantic AI wants them, each made once: the same object at each step is cheap, and changes no cache.
+
+
+class Definitions:
+    """The definitions of one toolset; `confirmable` adds the argument `confirmed` to tools that ask first."""
+
+    def __init__(self, *, confirmable: bool) -> None:
+        self._confirmable = confirmable
+        self._made: dict[str, tuple[Tool, bool, ToolDefinition]] = {}
+
+    def visible(self, toolbox: Toolbox) -> list[ToolDefinition]:
+        """What the model sees now."""
+        surface = {tool.name for tool in toolbox.surface}  # the policy does not touch them
+        return [
+            self._of(tool, asks=self._confirmable and tool.name not in surface and _asks(toolbox, tool))
+            for tool in toolbox.visible()
+        ]
+
+    def _of(self, tool: Tool, *, asks: bool) -> ToolDefinition:
+        held = self._made.get(tool.name)
+        if held is None or held[0] is not tool or held[1] is not asks:
+            parameters = schema(tool.parameters)
+            made = ToolDefinition(
+                name=tool.name,
+                description=description(tool) or None,
+                parameters_json_schema=with_confirmed(parameters) if asks else parameters,
+                strict=False,
+            )
+            held = self._made[tool.name] = (tool, asks, made)
+        return held[2]
+
+
+def _asks(toolbox: Toolbox, tool: Tool) -> bool:
+    return toolbox.verdict(tool).decision is Decision.ASK
+
 
 PROTOCOLS = "active-protocols"
 TOOL_LIST = "tools"

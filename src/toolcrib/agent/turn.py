@@ -3,28 +3,72 @@
 Here is what goes in (history, memory, tools), what is kept at each half step, and which events are told on the way.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from pydantic_ai import Agent, AgentRun
-from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai import Agent, AgentRun, RunContext
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.messages import InstructionPart, ModelMessage, ModelResponse
+from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RunUsage
 
 from toolcrib.agent import events
-from toolcrib.agent.confirmations import Confirmations
+from toolcrib.agent.confirmation import Confirmations
 from toolcrib.agent.crib import Crib
-from toolcrib.agent.faults import fault_of
 from toolcrib.agent.history import from_stored
-from toolcrib.agent.hooks import SessionHooks
-from toolcrib.agent.journal import Journal
-from toolcrib.agent.models import name_of, streams, wire_of
-from toolcrib.agent.observation import Observation
-from toolcrib.agent.report import HistoryCount, Report, Tokens, definitions_tokens, text_tokens
-from toolcrib.agent.telling import Emit, Telling
+from toolcrib.agent.models import fault_of, name_of, streams, wire_of
+from toolcrib.agent.recorder import (
+    Emit,
+    HistoryCount,
+    Journal,
+    Observation,
+    Report,
+    Telling,
+    Tokens,
+    definitions_tokens,
+    text_tokens,
+)
 from toolcrib.agent.toolset import CribToolset
 from toolcrib.discovery.protocols import Delivery, delivery_for
-from toolcrib.memory.render import render_memory
+from toolcrib.memory.working import render_memory
 from toolcrib.stores.session import Session
+
+# What Pydantic AI asks us beside the tools: the working memory for the prompt, and names that are not listed.
+
+MEMORY = "working-memory"
+
+
+@dataclass(kw_only=True)
+class SessionHooks(AbstractCapability[Any]):
+    """One turn's additions to the loop."""
+
+    toolset: CribToolset[Any]
+    memory: str  # as it stood when the turn began: within a turn, the model has the results themselves
+    appends: bool = False
+    id: str | None = "session"
+
+    def get_instructions(self) -> Any:
+        if not self.memory:
+            return None
+        return InstructionPart(
+            self.memory, name=MEMORY, on_change="append" if self.appends else "rewrite", dynamic=not self.appends
+        )
+
+    async def after_model_request(
+        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
+    ) -> ModelResponse:
+        """Let calls of names that are not listed through to the toolbox: it knows inactive tools, and what is near."""
+        listed = ctx.tool_manager.tools if ctx.tool_manager is not None else None
+        own = next((entry for entry in (listed or {}).values() if entry.toolset is self.toolset), None)
+        if listed is not None and own is not None:
+            for call in response.tool_calls:
+                if call.tool_name not in listed:
+                    # A copy of an entry of ours: Pydantic AI wraps them, and finds the way back by that.
+                    definition = ToolDefinition(name=call.tool_name, toolset_id=own.tool_def.toolset_id)
+                    listed[call.tool_name] = replace(own, tool_def=definition)
+        return response
+
 
 _OUTPUT_RETRIES = 2  # when the model gives neither text nor a call
 

@@ -1,35 +1,198 @@
 """An app that can be run: its agents, their tools, and what the model will see of them."""
 
+import json
+import re
 import shutil
-from collections.abc import AsyncGenerator
-from functools import cached_property
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
+from typing import Any, NamedTuple
 from weakref import finalize
+from zlib import crc32
 
 from pydantic import SecretStr
 from pydantic_ai.models import Model
+from pydantic_ai.settings import ModelSettings
 
-from toolcrib.agent.crib import Crib
-from toolcrib.agent.events import Event
-from toolcrib.agent.limits import Limits
+from toolcrib.agent.crib import Crib, Limits
+from toolcrib.agent.events import Event, Text
 from toolcrib.agent.models import model_for
+from toolcrib.agent.prompt import Prompt
 from toolcrib.agent.runner import RunResult, collected, stream
-from toolcrib.apps.agent_tools import Heard
-from toolcrib.apps.brains import model_of, settings_of, window_of
-from toolcrib.apps.consistency import callees_of, entry_of
-from toolcrib.apps.crew import Crew, surface_of
-from toolcrib.apps.document import AppDocument, Mistake
-from toolcrib.apps.spec import Agent, Spec
+from toolcrib.apps.agents import Heard, with_agents
+from toolcrib.apps.load import AppDocument, Mistake, callees_of, entry_of
+from toolcrib.apps.spec import Agent, Brain, Spec, SurfaceName
 from toolcrib.apps.variables import VARIABLE, Variables
-from toolcrib.catalog import Catalog
-from toolcrib.discovery.get_tool import compact_surface
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.modes import Mode, ModeDecision, choose_mode
+from toolcrib.discovery.protocols import Guidance
+from toolcrib.discovery.surfaces.browse import browse_surface, compact_surface
+from toolcrib.discovery.surfaces.display import SourceStates
+from toolcrib.discovery.surfaces.domains import domain_surface
+from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.toolbox import Surface, Toolbox
-from toolcrib.errors import AppError, ModelError, UnsetVariableError
-from toolcrib.policy import Policy
-from toolcrib.sources.group import SourceGroup
+from toolcrib.errors import AppError, ModelError, StoreError, UnsetVariableError
+from toolcrib.policy.policy import Policy
+from toolcrib.search.index import ToolIndex
+from toolcrib.settings import OFFLINE
+from toolcrib.sources.source import SourceGroup
+from toolcrib.stores.log import LogLines
 from toolcrib.stores.session import Session
+
+# From a `brain` to a model: which provider, which wire, whose key.
+
+DEFAULT_WINDOW = 128_000  # tokens, of a model that nothing is known about
+_OFFLINE_WINDOW = 200_000  # it reads what it likes; this is what models of the day have
+
+
+class _Provider(NamedTuple):
+    url: str
+    key: str  # the variable that holds it
+    wire: str
+
+
+# Where a key given in the file goes; without one, Pydantic AI reads the variable by itself.
+_PROVIDERS: Mapping[str, _Provider] = {
+    "openai": _Provider("https://api.openai.com/v1", "OPENAI_API_KEY", "openai-chat"),
+    "anthropic": _Provider("https://api.anthropic.com", "ANTHROPIC_API_KEY", "anthropic"),
+    "openrouter": _Provider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "openai-chat"),
+    "deepseek": _Provider("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", "openai-chat"),
+    "groq": _Provider("https://api.groq.com/openai/v1", "GROQ_API_KEY", "openai-chat"),
+    "mistral": _Provider("https://api.mistral.ai/v1", "MISTRAL_API_KEY", "openai-chat"),
+    "ollama": _Provider("http://localhost:11434/v1", "", "openai-chat"),
+}
+_WIRES = {"openai_compat": "openai-chat", "openai_responses": "openai-responses", "anthropic": "anthropic"}
+
+
+def model_of(brain: Brain, variables: Variables) -> Model:
+    """The model that a brain names.
+
+    Raises:
+        UnsetVariableError: Its key is not set.
+        ModelError: There is no such provider, or it cannot be used.
+    """
+    if brain.provider == OFFLINE:
+        return model_for(OFFLINE)
+    known = _PROVIDERS.get(brain.provider)
+    url = variables.expanded(brain.config.base_url)
+    key = _key(brain, variables)
+    if key is None and known is not None and not url:
+        if known.key and not variables.environment.get(known.key):
+            raise UnsetVariableError(f"the environment variable {known.key} is not set")
+        key = variables.environment.get(known.key)
+        if key:
+            variables.secrets.add(key)
+    if not url and known is None:
+        if brain.backend in ("auto", "anthropic"):
+            return model_for(f"{brain.provider}:{brain.model}")
+        raise ModelError(f"config.base_url: is missing; where is {brain.provider!r}?", hint="Give its address.")
+    wire = _WIRES.get(brain.backend) or (known.wire if known else "openai-chat")
+    return model_for(f"{wire}:{brain.model}", base_url=url or (known.url if known else None), api_key=key)
+
+
+def settings_of(brain: Brain) -> ModelSettings:
+    """What is asked of the provider with each request."""
+    asked = {"temperature": brain.temperature, "top_p": brain.top_p, "seed": brain.seed}
+    settings = ModelSettings()
+    for name, value in asked.items():
+        if value is not None:
+            settings[name] = value
+    return settings
+
+
+def window_of(brain: Brain, model: Model | str | None) -> tuple[int, str]:
+    """How many tokens a model can read, and how that is known; `model` takes the place of the brain's."""
+    name = model if isinstance(model, str) else f"{brain.provider}:{brain.model}" if model is None else model.model_name
+    provider, found, rest = name.partition(":")
+    if name == OFFLINE or provider == OFFLINE:
+        return _OFFLINE_WINDOW, "as models of the day have"
+    try:
+        from genai_prices.data_snapshot import get_snapshot  # late, and only with the extra `tokens`
+
+        _, held = get_snapshot().find_provider_model(rest if found else name, None, provider if found else None, None)
+    except (ImportError, LookupError):
+        return DEFAULT_WINDOW, "a guess: nothing is known of the model"
+    if held.context_window is None:
+        return DEFAULT_WINDOW, "a guess: nothing is known of the model"
+    return held.context_window, f"what is known of {name}"
+
+
+def _key(brain: Brain, variables: Variables) -> str | None:
+    if brain.config.credential:
+        return variables.credential(brain.config.credential)
+    return None if brain.config.api_key is None else variables.expanded(brain.config.api_key)
+
+
+# One agent of an app with its tools, and how it finds them.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crew:
+    """One agent with all that it needs besides a model."""
+
+    agent: Agent
+    number: int  # its place in the file
+    tools_at: tuple[str | int, ...]  # where its tools stand there
+    catalog: Catalog
+    index: ToolIndex
+    policy: Policy
+    prompt: Prompt
+    guidance: Guidance | None
+    pinned: tuple[str, ...]
+
+
+def surface_of(name: SurfaceName, states: SourceStates, knows_agents: bool) -> Surface:
+    """The tools by which an agent finds others; who may call agents can also discover them."""
+    surface: Surface = domain_surface
+    if name == "search":
+        surface = partial(search_surface, sources=states)
+    elif name == "browse":
+        surface = partial(browse_surface, sources=states)
+    return with_agents(surface) if knows_agents else surface
+
+
+# A log of each session in a folder, `<session>.jsonl`, written while it happens: for `tail -f`, and for programs.
+
+
+class SessionLog:
+    """Adds events to the log of one session; the same lines that `toolcrib sessions export --jsonl` gives."""
+
+    def __init__(self, folder: Path, session_id: str) -> None:
+        self.path = folder / f"{_file_name(session_id)}.jsonl"
+        self._lines = LogLines()
+        self._of_agents: dict[str, LogLines] = {}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self.path.touch(mode=0o600)  # what people say is theirs
+        except OSError as error:
+            raise StoreError(
+                f"No log can be written to {str(folder)!r}: {error.strerror}.", hint="Check `runtime.session_log`."
+            ) from error
+
+    def write(self, event: Event) -> None:
+        """Add one event; pieces of text are not worth a line each."""
+        if not isinstance(event, Text):
+            self._write(self._lines.line(event.to_json(), datetime.now(UTC)))
+
+    def write_of(self, agent_id: str, event: Event) -> None:
+        """Add an event of an agent that works for the one who talks; each has counts of its own."""
+        if not isinstance(event, Text):
+            lines = self._of_agents.setdefault(agent_id, LogLines())
+            self._write({"agent": agent_id, **lines.line(event.to_json(), datetime.now(UTC))})
+
+    def _write(self, line: dict[str, Any]) -> None:
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(f"{json.dumps(line, ensure_ascii=False)}\n")
+
+
+def _file_name(session_id: str) -> str:
+    """The id, if it can be the name of a file; else something like it that no other id has."""
+    plain = re.sub(r"[^\w.-]+", "_", session_id).strip(".")
+    return plain if plain == session_id else f"{plain[:100]}-{crc32(session_id.encode()):08x}"
+
 
 _MODES = {"direct": Mode.DIRECT, "compact_direct": Mode.COMPACT, "discovery": Mode.DISCOVERY}
 KEY_HINT = "Set it, or run without a language model: `--model offline`."

@@ -9,20 +9,17 @@ from tempfile import mkdtemp
 from pydantic_ai.models import Model
 
 from toolcrib.agent.prompt import Prompt
-from toolcrib.apps.agent_tools import agent_tool, source_name, tool_name
-from toolcrib.apps.app import App
-from toolcrib.apps.capabilities import policy_of
-from toolcrib.apps.consistency import callees_of
-from toolcrib.apps.crew import Crew
-from toolcrib.apps.document import AppDocument, Mistake
-from toolcrib.apps.reading import read_spec
+from toolcrib.apps.agents import agent_tool, source_name, tool_name
+from toolcrib.apps.app import App, Crew
+from toolcrib.apps.load import AppDocument, Mistake, callees_of, read_spec
 from toolcrib.apps.spec import Agent, Spec, Tools
-from toolcrib.apps.supply import Supply
+from toolcrib.apps.tools import Supply
 from toolcrib.apps.variables import Variables
-from toolcrib.discovery.guidance import Guidance
+from toolcrib.discovery.protocols import Guidance
 from toolcrib.errors import PromptError, UnsetVariableError, did_you_mean
+from toolcrib.policy.reading import policy_of
 from toolcrib.search.index import ToolIndex
-from toolcrib.sources.group import SourceGroup
+from toolcrib.sources.source import SourceGroup
 
 
 def load_app(

@@ -1,25 +1,21 @@
 """What an app's file may say. These models are the published JSON Schema, and the reference page is made from them."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, WithJsonSchema
+from pydantic import BeforeValidator, Field, SecretStr, WithJsonSchema
 
 from toolcrib.discovery.modes import SHARE
-from toolcrib.tools.tool import Risk
+from toolcrib.errors import ModuleError
+from toolcrib.policy.reading import Capabilities, Part
+from toolcrib.sources.modules.registry import module_names, options_schema
 
-PolicyWord: TypeAlias = Literal["auto", "allow", "ask", "deny", "hide"]
 ToolInjection: TypeAlias = Literal["auto", "direct", "compact_direct", "discovery"]
 SurfaceName: TypeAlias = Literal["search", "browse", "domains"]
 WorkdirMode: TypeAlias = Literal["auto", "here", "app", "temporary"]
 Backend: TypeAlias = Literal["auto", "openai_compat", "openai_responses", "anthropic"]
 
 ID = r"^[A-Za-z][A-Za-z0-9_-]{0,39}$"  # with `ask_` in front it is still the name of a tool
-
-
-class Part(BaseModel):
-    """A mapping in the file: only keys that are known."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
 def _one_or_many(value: object) -> object:
@@ -110,29 +106,6 @@ class Brain(Part):
     seed: int | None = None
 
 
-class Rule(Part):
-    """A policy for the tools that fit every condition; patterns such as `fs_*` are welcome."""
-
-    category: str | None = None
-    module: str | None = Field(default=None, description="The tools of a module.")
-    name: str | None = Field(default=None, description="Tools by name.")
-    source: str | None = Field(default=None, description="Where tools come from, such as `mcp:github`.")
-    risk: Risk | None = None
-    role: str | None = Field(default=None, description="Only for agents of this role.")
-    policy: PolicyWord
-    reason: str = Field(default="", description='Half a sentence that reads on after "because".')
-
-
-class Capabilities(Part):
-    """Who may call what. The first rule that fits decides."""
-
-    default_policy: PolicyWord = Field(
-        default="auto", description="For tools without a rule; `auto` goes by risk: destructive ones ask."
-    )
-    rules: tuple[Rule, ...] = ()
-    trusted: tuple[str, ...] | None = Field(default=None, description="Sources that may call their own tools safe.")
-
-
 class OpenApi(Part):
     """A service with an OpenAPI document; each of its operations is a tool."""
 
@@ -216,3 +189,119 @@ class Spec(Part):
         description="One agent or several; the first one talks.", json_schema_extra={"minItems": 1}
     )
     tools: Tools = Tools()
+
+
+# The JSON Schema of an app's file, for editors; and the reference page, made from the same models.
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+INTRODUCTION = """\
+# An app in YAML
+
+Every key of the file that `toolcrib run` takes, as the code has it; `toolcrib schema` gives the same to editors. How to
+use them: [an agent in one file](../guides/yaml-app.md). Paths count from the file.
+
+Texts under `credentials`, `config`, `modules`, `mcp_servers`, `openapi` and `a2a`, and the `workdir`, may hold
+variables: `{{env.NAME}}` (a secret: it is shown nowhere), `{{credential.NAME}}`, `${NAME}` and `${NAME:-default}`.
+"""
+
+
+def json_schema() -> dict[str, Any]:
+    """What an app's file may hold, as JSON Schema; with the options of each module there is."""
+    schema = _spec_schema()
+    modules = schema["$defs"]["Tools"]["properties"]["modules"]["anyOf"][0]
+    modules["properties"] = {name: _module(name) for name in module_names()}
+    return {"$schema": DIALECT, **schema, "title": "App of Toolcrib"}
+
+
+def _module(name: str) -> dict[str, Any]:
+    try:
+        return {"anyOf": [options_schema(name), {"type": "null"}]}
+    except ModuleError:  # a package of somebody else that cannot be loaded
+        return {}
+
+
+def _spec_schema() -> dict[str, Any]:
+    schema = Spec.model_json_schema()
+    tools: dict[str, Any] = schema["$defs"]["Agent"]["properties"]["tools"]
+    tools["anyOf"] = [{"const": "inherit"}, *tools["anyOf"]]
+    return schema
+
+
+def reference_page() -> str:
+    """Every key with its kind, what it is without being said, and what it means."""
+    schema = _spec_schema()
+    parts = [("The file", schema), *_parts(schema, schema, "")]
+    return "\n".join([INTRODUCTION, *(_section(title, part, schema) for title, part in parts)])
+
+
+def _parts(part: dict[str, Any], root: dict[str, Any], above: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The mappings below a mapping, in the order of the file."""
+    for key, value in part.get("properties", {}).items():
+        found, mark = _mapping_in(value, root)
+        if found is not None:
+            path = f"{above}{key}{mark}"
+            if path == "agents[].tools":  # the same as `tools`
+                continue
+            yield f"`{path}`", found
+            yield from _parts(found, root, f"{path}.")
+
+
+def _mapping_in(value: dict[str, Any], root: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
+    if "$ref" in value:
+        found = root["$defs"][value["$ref"].rpartition("/")[2]]
+        return (found, "") if "properties" in found else (None, "")
+    items: dict[str, Any] = value.get("items", {})
+    if "$ref" in items:
+        return root["$defs"][items["$ref"].rpartition("/")[2]], "[]"
+    named = value.get("additionalProperties")
+    if isinstance(named, dict) and "$ref" in named:
+        return root["$defs"][str(cast("dict[str, Any]", named)["$ref"]).rpartition("/")[2]], ".<name>"
+    return None, ""
+
+
+def _section(title: str, part: dict[str, Any], root: dict[str, Any]) -> str:
+    required = part.get("required", ())
+    lines = [
+        f"## {title}",
+        "",
+        part.get("description", ""),
+        "",
+        "| key | value | without it | meaning |",
+        "|---|---|---|---|",
+    ]
+    for key, value in part["properties"].items():
+        default = "required" if key in required else _default(value)
+        about: str = value.get("description") or (_mapping_in(value, root)[0] or {}).get("description", "")
+        meaning = about.replace("|", "\\|")
+        lines.append(f"| `{key}` | {_kind(value)} | {default} | {meaning} |")
+    return "\n".join([*lines, ""])
+
+
+def _kind(value: dict[str, Any]) -> str:
+    if "enum" in value:
+        return ", ".join(f"`{one}`" for one in value["enum"])
+    if "const" in value:
+        return f"`{value['const']}`"
+    if "anyOf" in value:
+        kinds = [_kind(one) for one in value["anyOf"] if one.get("type") != "null"]
+        return " or ".join(dict.fromkeys(kinds))
+    if "$ref" in value:
+        return {"Risk": "`safe`, `moderate`, `destructive`"}.get(value["$ref"].rpartition("/")[2], "mapping")
+    kind = value.get("type")
+    if kind == "array":
+        return "list"
+    names = {
+        "object": "mapping",
+        "string": "text",
+        "integer": "number",
+        "number": "number",
+        "boolean": "`true`, `false`",
+    }
+    return names.get(kind, "mapping") if isinstance(kind, str) else "mapping"
+
+
+def _default(value: dict[str, Any]) -> str:
+    default = value.get("default")
+    if default in (None, "", [], {}) or isinstance(default, dict):
+        return ""
+    return f"`{str(default).lower() if isinstance(default, bool) else default}`"

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from cyclopts import Parameter
 
-from toolcrib.cli.load import load_catalog
-from toolcrib.cli.options import Flag, From
 from toolcrib.cli.output import note
-from toolcrib.cli.sessions import StorePlace
+from toolcrib.cli.places import NO_ANSWER, OK, STOPPED, WAITS, Flag, From, StorePlace, load_catalog
 from toolcrib.errors import LoadError, require
 from toolcrib.settings import OFFLINE, Settings
 
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
     from toolcrib.agent.crib import Crib
     from toolcrib.discovery.toolbox import Surface
 
-OK, WAITS, NO_ANSWER, STOPPED = 0, 2, 4, 130
 
 SurfaceName: TypeAlias = Literal["search", "browse", "domains"]
 
@@ -73,9 +70,9 @@ def _crib(source: str | None, model: str, surface: SurfaceName) -> "Crib":
 
 
 def _surface(name: SurfaceName) -> "Surface":
-    from toolcrib.discovery.browse_surface import browse_surface
-    from toolcrib.discovery.domain_surface import domain_surface
-    from toolcrib.discovery.search_surface import search_surface
+    from toolcrib.discovery.surfaces.browse import browse_surface
+    from toolcrib.discovery.surfaces.domains import domain_surface
+    from toolcrib.discovery.surfaces.search import search_surface
 
     return {"search": search_surface, "browse": browse_surface, "domains": domain_surface}[name]
 
@@ -83,10 +80,8 @@ def _surface(name: SurfaceName) -> "Surface":
 async def _chat(
     crib: "Crib", settings: Settings, name: str | None, message: str | None, place: str | None, *, as_json: bool
 ) -> int:
-    from toolcrib.cli.chat_commands import NAMES
-    from toolcrib.cli.chat_input import lines_here
-    from toolcrib.cli.chat_turns import Turns
-    from toolcrib.cli.chat_view import ChatView, EventLines
+    from toolcrib.cli.terminal.conversation import NAMES, Turns, lines_here
+    from toolcrib.cli.terminal.view import ChatView, EventLines
     from toolcrib.stores.store import open_store
 
     lines = lines_here(settings.chat_history, NAMES)

@@ -6,25 +6,176 @@ import secrets
 import signal
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from cyclopts import App, Parameter
 
-from toolcrib.catalog import Catalog
-from toolcrib.cli.catalogue import shared_source
-from toolcrib.cli.gateway_setup import LockPlace, approve, install
-from toolcrib.cli.options import Flag, Json
-from toolcrib.cli.output import note, say
-from toolcrib.cli.serve import Names, tenants
-from toolcrib.cli.sources import DEFAULT, SECONDS, made_sources
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.cli.output import Columns, note, say, write_json
+from toolcrib.cli.places import DEFAULT, SECONDS, Flag, Json, Names, made_sources, shared_source, tenants
 from toolcrib.errors import GatewayError, require
-from toolcrib.settings import Settings
+from toolcrib.settings import Settings, is_postgres
 
 if TYPE_CHECKING:
+    from toolcrib.catalog.approvals import Approvals
     from toolcrib.gateway.server import Gateway, SurfaceName
-    from toolcrib.server.options import Options
+    from toolcrib.serving import Options
+
+
+# `toolcrib gateway --dry-run`: what would be served, what is held back, and what clients would pay for it.
+
+
+async def looked_through(made: "Gateway", *, json: bool) -> int:
+    """Start every source once, show what clients would see and what it would save, and stop them again."""
+    from toolcrib.discovery.surfaces.display import SOURCE as OWN
+    from toolcrib.discovery.tokens import TokenCount, definitions_tokens, is_exact
+
+    async with made.running():
+        await made.sources.settled()
+        surface = made.toolbox().surface
+        held = [tool.name for tool in made.gate.quarantined]
+        tools = [tool for tool in made.toolbox().tools if tool.source != OWN]
+        rows = [
+            {
+                "source": source.name,
+                "state": str(source.state),
+                "tools": sum(tool.source == source.name for tool in tools),
+                "held_back": sum(tool.source == source.name for tool in made.gate.quarantined),
+                "problem": source.problem,
+            }
+            for source in made.sources.sources
+        ]
+        before, after = definitions_tokens(tools), definitions_tokens(surface)
+    if json:
+        names = [tool.name for tool in surface]
+        costs = {"exact": is_exact(), "tokens": after, "tokens_of_all_tools": before}
+        write_json({"surface": names, "sources": rows, "held_back": held, **costs})
+        return 0
+    table = Columns(("source", "state", "tools", "held back", "problem"))
+    for row in rows:
+        table.add(*map(str, row.values()))
+    table.show()
+    shown = (
+        f"{TokenCount(tokens=after, exact=is_exact())} tokens instead of {TokenCount(tokens=before, exact=is_exact())}"
+    )
+    say(f"\nClients would see {', '.join(tool.name for tool in surface)}: {shown}.")
+    if tools and after >= before:
+        note("With so few tools, clients pay less without the gateway.")
+    for name in held:
+        note(f"held back until approved: {name}")
+    return 0
+
+
+# `toolcrib gateway install` and `approve`: the gateway in a client's file, and tools that wait for a person's yes.
+
+NEGATIVE = 2
+FileHere: TypeAlias = Annotated[Path | None, Parameter(show_default=False)]
+LockPlace: TypeAlias = Annotated[str | None, Parameter(show_default=False)]
+
+
+def install(
+    client: str,
+    *config: Path,
+    lock: LockPlace = None,
+    policy: Path | None = None,
+    surface: Literal["search", "browse"] = "search",
+    activate: Flag = False,
+    file: FileHere = None,
+    write: Flag = False,
+) -> int:
+    """Print the entry by which an MCP client starts the gateway; with --write, put it into the client's file.
+
+    Clients are claude-code, claude-desktop, cursor, vscode, gemini and windsurf. What else stands in the file stays,
+    and the file as it was is kept beside it.
+
+    Example: `toolcrib gateway install cursor ~/servers.json --write`
+
+    Args:
+        client: Which client.
+        config: Files that name the servers behind the gateway; `.mcp.json` if none is given.
+        lock: Where the approved definitions are; a file in your data folder if none is given.
+        policy: As in `toolcrib gateway`.
+        surface: As in `toolcrib gateway`.
+        activate: As in `toolcrib gateway`.
+        file: The client's file, if it is not where the client usually has it.
+        write: Write it.
+    """
+    require("gateway", "The gateway")
+    from toolcrib.gateway import install as clients
+
+    known = clients.client_named(client)
+    paths = [str(path.expanduser().absolute()) for path in config or (Path(DEFAULT),)]
+    place = lock or str(Settings.from_environment().locks / f"{sha256(repr(paths).encode()).hexdigest()[:12]}.lock")
+    options = ["--lock", place if is_postgres(place) else str(Path(place).expanduser().absolute())]
+    options += ["--policy", str(policy.expanduser().absolute())] if policy else []
+    options += ["--surface", surface] if surface != "search" else []
+    options += ["--activate"] if activate else []
+    entry = clients.entry(known, [*paths, *options])
+    target = (file or known.file(Path.home(), Path.cwd())).expanduser()
+    if not write:
+        write_json(clients.document(known, entry))
+        note(f"This belongs into {target}. With --write it is put there.")
+        return 0
+    held = clients.read(target)
+    backup = clients.write(target, clients.document(known, entry, held))
+    note(f"{target} was written.{f' The old one is {backup.name}.' if backup else ''} {known.title}: {known.then}")
+    if others := clients.others(known, held):
+        note(f"{known.title} still starts these by itself: {', '.join(others)}. Move them to {paths[0]}.")
+    return 0
+
+
+def approve(*names: str, lock: str, yes: Flag = False, json: Json = False) -> int:
+    """Show which definitions are held back and how they differ from the approved ones, and approve them.
+
+    Example: `toolcrib gateway approve --lock tools.lock github__create_issue`
+
+    Args:
+        names: The tools to approve; all that are held back if none is given.
+        lock: The file of approved definitions, or the database in which gateways share them.
+        yes: Approve without asking.
+    """
+    require("gateway", "The gateway")
+    from toolcrib.catalog.approvals import open_lock
+
+    if not is_postgres(lock) and not Path(lock).exists():
+        raise GatewayError(f"{lock}: there is no such file.", hint="Start the gateway with --lock first.")
+    with closing(open_lock(lock)) as held:
+        return _approve(held, names, yes=yes, json=json)
+
+
+def _approve(held: "Approvals", names: Sequence[str], *, yes: bool, json: bool) -> int:
+    from toolcrib.catalog.approvals import difference
+
+    waiting = held.waiting()
+    if unknown := [name for name in names if name not in waiting]:
+        raise GatewayError(
+            f"{unknown[0]!r} is not held back.", hint=f"There are: {', '.join(waiting)}" if waiting else None
+        )
+    chosen = {name: pin for name, pin in waiting.items() if not names or name in names}
+    differences = {name: difference(name, held.pins.get(name), pin) for name, pin in chosen.items()}
+    if not json:
+        say("\n\n".join(differences.values()) or "Nothing is held back.")
+    agreed = bool(chosen) and (yes or (not json and _agrees(len(chosen))))
+    if agreed:
+        held.approve(chosen)
+        left = {name: pin for name, pin in waiting.items() if name not in chosen}
+        held.write_waiting(left, {pin.source for pin in waiting.values()})
+        note(f"Approved: {', '.join(chosen)}.")
+    if json:
+        write_json({"held_back": differences, "approved": list(chosen) if agreed else []})
+    return 0 if agreed or not chosen else NEGATIVE
+
+
+def _agrees(number: int) -> bool:
+    if not sys.stdin.isatty():
+        note("Nothing was approved: give --yes.")
+        return False
+    answer = input(f"Approve {'this tool' if number == 1 else f'these {number} tools'}? [y/N] ")
+    return answer.strip().casefold() in ("y", "yes")
+
 
 HOST = "127.0.0.1"
 CALLER = "http"  # who has a token without a name
@@ -93,7 +244,7 @@ def gateway(
         activate=activate,
     )
     if dry_run:
-        from toolcrib.cli.gateway_dry_run import looked_through  # late: loads the search
+        pass  # late: loads the search
 
         return asyncio.run(looked_through(made, json=json))
     if lock is None and catalogue is None:
@@ -104,7 +255,7 @@ def gateway(
         return 0
     options = _options(http, host, (*token, *settings.tokens), allow_host, allow_origin)
     from toolcrib.gateway.http import PATH, http_server
-    from toolcrib.server.taken_socket import address, taken_socket
+    from toolcrib.serving import address, taken_socket
 
     taken = taken_socket(options, flag="--http")
     _quiet()
@@ -126,14 +277,12 @@ def _made(
     remember: bool,
     activate: bool,
 ) -> "Gateway":
-    from toolcrib.gateway.gate import Gate
+    from toolcrib.catalog.approvals import Gate, open_lock
     from toolcrib.gateway.install import is_a_gateway
-    from toolcrib.gateway.lock import open_lock
-    from toolcrib.gateway.policy_file import read_policy
-    from toolcrib.gateway.remembered import Remembered
-    from toolcrib.gateway.server import Gateway
-    from toolcrib.sources.group import SourceGroup
-    from toolcrib.sources.mcp import McpSource
+    from toolcrib.gateway.server import Gateway, Remembered
+    from toolcrib.policy.reading import read_policy
+    from toolcrib.sources.mcp.source import McpSource
+    from toolcrib.sources.source import SourceGroup
 
     gate = Gate(Catalog())
     if catalogue is not None:
@@ -176,7 +325,7 @@ async def _over_stdio(made: "Gateway") -> None:
 
 
 def _options(port: int, host: str, tokens: Sequence[str], hosts: Sequence[str], origins: Sequence[str]) -> "Options":
-    from toolcrib.server.options import Options, is_loopback
+    from toolcrib.serving import Options, is_loopback
 
     if not tokens and is_loopback(host):
         made = secrets.token_urlsafe(24)

@@ -20,7 +20,98 @@ from toolcrib.errors import (
 )
 
 if TYPE_CHECKING:
-    from cyclopts import CycloptsError
+    from cyclopts import App, CycloptsError
+
+
+# The verbs of the `toolcrib` command, grouped by what one wants; each is loaded when it is called.
+
+EPILOGUE = """\
+Exit codes: 0 ok, 1 wrong usage, 2 the answer is no, 3 not authorised, 4 not reachable, 5 a tool failed.
+"""
+# The first line of each verb's own help stands here once more, so that the list of verbs loads none of them.
+VERBS = {
+    "See it work": {
+        "demo": (
+            "serve:demo",
+            "Show an agent at work: a small CMS with 45 tools, its site beside the chat, in your browser.",
+        ),
+        "chat": (
+            "chat:chat",
+            "Talk with an agent that finds and uses these tools; /help tells what the chat itself can do.",
+        ),
+    },
+    "Build an agent": {
+        "new": ("run:new", "Write a commented starter app, with a tool of your own, into a new folder."),
+        "run": ("run:run", "Run the app of a YAML file: talk with it, or let it do one task."),
+        "serve": (
+            "serve:serve",
+            "Serve an agent over HTTP: a web page at /, the API under /api, AG-UI at /agui, /health and /metrics.",
+        ),
+        "schema": ("run:schema", "Write the JSON Schema of an app's file, so that editors complete and check it."),
+    },
+    "Look at tools": {
+        "search": ("search:search", "Find the tools that serve a request, in any language; exit 2 when none does."),
+        "explain": ("search:explain", "Tell why a tool stands where it stands for a request."),
+        "tools": ("tools:app", "List the tools of a catalog, or show one of them."),
+        "check": ("tools:check", "Look for everything that is wrong with a catalog; exit 2 when something is."),
+        "tokens": (
+            "tokens:tokens",
+            "Count what the tools cost in each mode: all of them, a line each, or found by search.",
+        ),
+        "bench": ("bench:bench", "Measure the search on your own labelled requests."),
+    },
+    "Connect": {
+        "gateway": (
+            "gateway:app",
+            "Serve the tools of many MCP servers as one MCP server, behind three tools: search_tools, get_tool, "
+            "call_tool.",
+        ),
+        "sources": (
+            "sources:app",
+            "Start the MCP servers of configurations, and tell how they are and what their tools cost.",
+        ),
+        "catalogue": (
+            "catalog:app",
+            "Share a catalogue among servers: publish tools, see what it holds, approve changes.",
+        ),
+    },
+    "Look after what is kept": {
+        "sessions": ("sessions:app", "List the conversations that are kept, show, export, import or delete them."),
+        "store": (
+            "store:app",
+            "Look after the place where all sessions are kept: a SQLite file, or a PostgreSQL database for many "
+            "replicas.",
+        ),
+    },
+}
+
+
+def make_app(*, listing: bool = False) -> "App":
+    """The command as a whole. For `listing`, verbs are shown by the lines above; else their own help counts."""
+    from cyclopts import App, Group, Parameter  # late, as all that takes time: Ctrl-C is answered from the start
+
+    app = App(
+        name="toolcrib",
+        help="The tool crib for LLM agents: any number of tools, found in any language.",
+        help_epilogue=EPILOGUE,
+        help_format="plaintext" if listing else "markdown",  # reading Markdown takes a fifth of the time
+        version=_version,
+        default_parameter=Parameter(negative=()),
+        suppress_keyboard_interrupt=False,  # `main` answers it
+    )
+    for place, (title, verbs) in enumerate(VERBS.items()):
+        group = Group(title, sort_key=place)
+        for name, (target, line) in verbs.items():
+            app.command(f"toolcrib.cli.{target}", name=name, group=group, help=line if listing else None)
+    app["--help"].group = app["--version"].group = Group("Options", sort_key=len(VERBS))
+    return app
+
+
+def _version() -> str:
+    from importlib.metadata import version  # late: loads the parsers of e-mail and archives
+
+    return f"toolcrib {version('toolcrib')}"
+
 
 OK, USAGE, NEGATIVE, AUTH, UNREACHABLE, TOOL_ERROR = range(6)
 INTERRUPTED = 130
@@ -52,7 +143,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     from cyclopts import CycloptsError
 
     from toolcrib.cli.output import complain, speak_any_script
-    from toolcrib.cli.verbs import make_app
+
+    pass
 
     speak_any_script()
     words = sys.argv[1:] if arguments is None else arguments

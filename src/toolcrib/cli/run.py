@@ -1,28 +1,121 @@
 """`toolcrib run`: a whole agent from one YAML file."""
 
 import asyncio
+import json
 import logging
 import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from toolcrib.cli.chat import NO_ANSWER, OK, STOPPED, WAITS
-from toolcrib.cli.options import Flag, Json
-from toolcrib.cli.output import clean, note
-from toolcrib.cli.sessions import StorePlace
+from toolcrib.cli.output import Columns, clean, note, say, write_json
+from toolcrib.cli.places import NO_ANSWER, OK, STOPPED, WAITS, Flag, Json, StorePlace
 from toolcrib.errors import AppError, require
 from toolcrib.settings import Settings
 
 if TYPE_CHECKING:
     from toolcrib.agent.events import Event
-    from toolcrib.apps.app import App
-    from toolcrib.apps.session_log import SessionLog
-    from toolcrib.cli.chat_turns import Audience
+    from toolcrib.apps.app import App, SessionLog
+    from toolcrib.cli.terminal.conversation import Audience
+
+
+# `toolcrib new`: a starter app that runs.
+
+
+def new(name: str, /, *, folder: Annotated[Path | None, Parameter(name="--in")] = None) -> int:
+    """Write a commented starter app, with a tool of your own, into a new folder.
+
+    Example: `toolcrib new helper`
+
+    Args:
+        name: The app's name, and that of its folder.
+        folder: Where to make it; else here.
+    """
+    from toolcrib.apps.starter import new_app  # late: loads pydantic
+
+    for file in new_app(name, folder or Path()):
+        say(str(file))
+    note(f"run it: toolcrib run {(folder or Path()) / name / 'app.yaml'}")
+    return 0
+
+
+# What `toolcrib run --check` tells: that the file is right, and what each agent's model would see.
+
+
+def told(app: "App", *, as_json: bool) -> int:
+    """Say it; warnings do not make the file wrong."""
+    agents = [_agent(app, agent.id) for agent in app.spec.agents]
+    warnings = [*app.missing_keys(), *app.literal_keys(), *_problems(app)]
+    if app.sources.sources:
+        names = ", ".join(source.name for source in app.sources.sources)
+        warnings.append(f"not counted, because nothing was started: {names}")
+    if as_json:
+        write_json({"app": app.spec.app.app_id, "agents": agents, "warnings": warnings})
+        return 0
+    say(f"{app.name} is right.")
+    for agent in agents:
+        _show(agent)
+    for warning in warnings:
+        note(f"warning: {warning}")
+    return 0
+
+
+def _problems(app: "App") -> list[str]:
+    """What is wrong with the tools, as far as the app does not take care of it."""
+    from toolcrib.policy.policy import Decision
+
+    allowed = {tool.name for tool in app.catalog if app.policy.decide(tool).decision is Decision.ALLOW}
+    return [
+        f"{one.tool}: {one.message}"
+        for one in app.catalog.check()
+        if one.rule != "unconfirmed-destructive" or one.tool in allowed
+    ]
+
+
+def _agent(app: "App", agent_id: str) -> dict[str, Any]:
+    window, known_by = app.window(agent_id)
+    return {"id": agent_id, "window": window, "window_known_by": known_by, **asdict(app.decision(agent_id))}
+
+
+def _show(agent: dict[str, Any]) -> None:
+    window = f"a window of {agent['window']:,} tokens ({agent['window_known_by']})"
+    say(f"\nagent {agent['id']}: {agent['tools']} tools, {window}")
+    table = Columns(("mode", "tokens", "fits"))
+    for mode in ("direct", "compact", "discovery"):
+        tokens = agent[f"{mode}_tokens"]
+        fits = "yes" if tokens <= agent["budget_tokens"] else "no"
+        table.add(f"{mode}{' *' if agent['mode'] == mode else ''}", f"{tokens:,}", fits)
+    table.show()
+    say(agent["reason"])
+
+
+# `toolcrib schema`: the JSON Schema of an app's file.
+
+
+def schema(*, output: Path | None = None) -> int:
+    """Write the JSON Schema of an app's file, so that editors complete and check it.
+
+    Example: `toolcrib schema --output app.schema.json`
+
+    Args:
+        output: The file to write; else it goes to stdout.
+    """
+    from toolcrib.apps.spec import json_schema  # late: loads pydantic
+
+    if output is None:
+        write_json(json_schema())
+        return 0
+    try:
+        output.write_text(json.dumps(json_schema(), indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise AppError(f"{str(output)!r} cannot be written: {error.strerror}.", hint="Name another file.") from error
+    note(f"wrote {output}; in an app: # yaml-language-server: $schema={output}")
+    return 0
 
 
 def run(
@@ -63,7 +156,7 @@ def run(
 
     loaded = load_app(app, model=model, workdir=workdir)
     if check:
-        from toolcrib.cli.run_check import told
+        pass
 
         return told(loaded, as_json=json)
     _ = loaded.models  # a missing key is said before anything else
@@ -109,11 +202,9 @@ def _request(app: "App", message: str | None, as_json: bool) -> str | None:
 
 
 async def _run(app: "App", message: str | None, name: str | None, place: str | None, *, as_json: bool) -> int:
-    from toolcrib.apps.session_log import SessionLog
-    from toolcrib.cli.chat_commands import NAMES
-    from toolcrib.cli.chat_input import lines_here
-    from toolcrib.cli.chat_turns import Turns
-    from toolcrib.cli.chat_view import ChatView, EventLines
+    from toolcrib.apps.app import SessionLog
+    from toolcrib.cli.terminal.conversation import NAMES, Turns, lines_here
+    from toolcrib.cli.terminal.view import ChatView, EventLines
     from toolcrib.stores.store import open_store
 
     settings = Settings.from_environment()

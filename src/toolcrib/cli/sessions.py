@@ -13,26 +13,18 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 from rich.text import Text
 
-from toolcrib.cli.options import Json
 from toolcrib.cli.output import Columns, clean, note, say, write_json
+from toolcrib.cli.places import Json, StorePlace
 from toolcrib.errors import StoreError
-from toolcrib.memory.render import render_memory
+from toolcrib.memory.working import render_memory
 from toolcrib.settings import Settings
+from toolcrib.stores.log import log_of, tool_calls_in
 from toolcrib.stores.record import SessionInfo, SessionRecord, Totals, checked_id
-from toolcrib.stores.session_log import log_of, tool_calls_in
 from toolcrib.stores.store import Store, open_store, shown_place
 
 app = App(name="sessions", help="List the conversations that are kept, show, export, import or delete them.")
 
 Result = TypeVar("Result")
-StorePlace: TypeAlias = Annotated[
-    str | None,
-    Parameter(
-        name="--store",
-        help="Where sessions are kept: a file, or postgresql://user@host/database; else TOOLCRIB_STORE, else the "
-        "user's data folder.",
-    ),
-]
 Tenant: TypeAlias = Annotated[str, Parameter(help="Whose sessions, where several share a store.", show_default=False)]
 Days: TypeAlias = Annotated[float, Parameter(validator=Number(gte=0))]
 
@@ -128,7 +120,7 @@ def import_session(file: Path, /, *, id: str | None = None, store: StorePlace = 
         file: What `export` wrote.
         id: Another id for it, when its own is taken.
     """
-    from toolcrib.stores.document import from_document  # late: loads pydantic
+    from toolcrib.stores.export import from_document  # late: loads pydantic
 
     try:
         record = from_document(json_format.loads(file.read_text(encoding="utf-8")))
@@ -206,7 +198,7 @@ def _read(id: str, store: str | None, tenant: str) -> SessionRecord:
 
 
 def _document(record: SessionRecord) -> dict[str, Any]:
-    from toolcrib.stores.document import to_document  # late: loads pydantic
+    from toolcrib.stores.export import to_document  # late: loads pydantic
 
     return to_document(record)
 

@@ -1,34 +1,123 @@
 """`toolcrib sources`: which servers a configuration names, how they are, and what their tools would cost."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+import webbrowser
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from cyclopts import App, Parameter
 
-from toolcrib.catalog import Catalog
-from toolcrib.cli.named_servers import named_servers
-from toolcrib.cli.options import Flag, Json
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.cli.output import Columns, note, say, write_json
-from toolcrib.cli.sources_login import login, logout
+from toolcrib.cli.places import DEFAULT, SECONDS, Flag, Json, made_sources, named_servers
 from toolcrib.discovery.tokens import TokenCount, definitions_tokens, is_exact
-from toolcrib.errors import SourceConfigError, require_mcp
-from toolcrib.settings import Settings
-from toolcrib.sources.mcp_config import read_mcp_servers
-from toolcrib.sources.mcp_server import McpServer
-from toolcrib.sources.source import SourceState, ToolHolder
+from toolcrib.errors import SourceConfigError, SourceLoginError, did_you_mean, require_mcp
+from toolcrib.settings import Settings, variable
+from toolcrib.sources.mcp.config import McpServer
+from toolcrib.sources.source import SourceState
 from toolcrib.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from toolcrib.sources.mcp import McpSource
-    from toolcrib.sources.openapi import OpenApiSource
+    from toolcrib.sources.mcp.login import GivenClient
+    from toolcrib.sources.mcp.source import McpSource
+    from toolcrib.sources.openapi.source import OpenApiSource
 
-ReadServers: TypeAlias = Callable[[Iterable[Path]], tuple[McpServer, ...]]
 
-DEFAULT = ".mcp.json"
-SECONDS = 30.0
+# `toolcrib sources login` and `logout`: servers elsewhere that want to know who we are.
+
+LOGIN_SECONDS = 300.0
+_NEGATIVE = 2
+
+
+def login(
+    name: str,
+    *config: Path,
+    client_id: str | None = None,
+    client_secret_env: str | None = None,
+    callback_port: int = 0,
+    timeout: float = LOGIN_SECONDS,
+    no_browser: Flag = False,
+) -> int:
+    """Log in to an MCP server elsewhere. Its page opens in your browser; the login is kept.
+
+    The server says where its users log in (OAuth). Tokens are kept in your data folder, readable by you alone, and
+    renewed when they are over. The gateway and apps use them; what is running takes a new login at its next try.
+
+    Some servers register no programs by themselves. Register one on their page for developers, with the address
+    http://127.0.0.1/callback, and give its --client-id; it is kept for the next login.
+
+    Example: `toolcrib sources login github .mcp.json`
+
+    Example: `toolcrib sources login github --client-id Iv1.0123 --client-secret-env GITHUB_SECRET`
+
+    Args:
+        name: The server, as its configuration names it.
+        config: Files that name servers, also apps; `.mcp.json` if none is given.
+        client_id: The program as which the server knows us, if it registers none by itself.
+        client_secret_env: The environment variable that holds that program's secret, if it has one.
+        callback_port: The port in the program's address, where the server wants it exactly; 0 is any that is free.
+        timeout: How long to wait for you, in seconds.
+        no_browser: Only show the address of the page.
+    """
+    require_mcp("A login")
+    from toolcrib.sources.mcp.login import log_in
+
+    server = _server(name, config)
+
+    async def open_page(address: str) -> None:
+        note(f"Log in here: {address}")
+        if not no_browser:
+            await asyncio.to_thread(webbrowser.open, address)
+
+    client = _client(client_id, client_secret_env, callback_port)
+    tools = asyncio.run(log_in(server, Settings.from_environment().logins, open_page, timeout, client=client))
+    say(f"{name} knows you now, and has {tools:,} tool{'s' * (tools != 1)}.")
+    return 0
+
+
+def logout(name: str, *config: Path) -> int:
+    """Forget the login of an MCP server.
+
+    Example: `toolcrib sources logout github`
+
+    Args:
+        name: The server, as its configuration names it.
+        config: Files that name servers, also apps; `.mcp.json` if none is given.
+    """
+    require_mcp("A login")
+    from toolcrib.sources.mcp.login import LoginFile
+
+    if LoginFile(_server(name, config), Settings.from_environment().logins).forget():
+        say(f"The login of {name} is forgotten.")
+        return 0
+    note(f"There was no login of {name}.")
+    return _NEGATIVE
+
+
+def _client(id: str | None, secret_variable: str | None, port: int) -> "GivenClient | None":
+    from toolcrib.sources.mcp.login import GivenClient  # late: loads the MCP libraries
+
+    if id is None:
+        if secret_variable is not None or port:
+            raise SourceConfigError("A secret or a port belongs to a client.", hint="Give its --client-id, too.")
+        return None
+    secret = None if secret_variable is None else variable(secret_variable)
+    if secret_variable is not None and secret is None:
+        hint = "Give the name of an environment variable, not the secret itself."
+        raise SourceLoginError("The variable of --client-secret-env is not set.", hint=hint)
+    return GivenClient(id=id, secret=secret, port=port)
+
+
+def _server(name: str, config: tuple[Path, ...]) -> McpServer:
+    servers = {server.name: server for server in named_servers(config or (Path(DEFAULT),))}
+    if name not in servers:
+        hint = did_you_mean(name, servers) or f"There are: {', '.join(servers) or 'none'}."
+        raise SourceConfigError(f"There is no server named {name!r}.", hint=hint)
+    return servers[name]
+
+
 _NEEDS_LOGIN, _UNREACHABLE = 3, 4
 _MOST_LOG_LINES = 10
 
@@ -77,32 +166,12 @@ def sources(*config: Path, timeout: float = SECONDS, log: Flag = False, json: Js
 
 async def looked_at(paths: Sequence[Path], seconds: float) -> list[SourceLine]:
     """Every source of these files, started once and looked at."""
-    from toolcrib.sources.group import SourceGroup
+    from toolcrib.sources.source import SourceGroup
 
     made = made_sources(paths, Catalog(), seconds, read=named_servers)
     async with SourceGroup(made) as group:
         await group.settled()
         return [_line(source) for source in made]
-
-
-def made_sources(
-    paths: Sequence[Path], catalog: ToolHolder, seconds: float, *, read: ReadServers = read_mcp_servers
-) -> "list[McpSource | OpenApiSource]":
-    """A source for each server of the files. Of an app only `read=named_servers` takes the servers: it is more."""
-    require_mcp("An MCP server")
-    from toolcrib.sources.mcp import McpSource  # late, as below: they load the MCP and HTTP libraries
-    from toolcrib.sources.mcp_limits import McpLimits
-    from toolcrib.sources.mcp_login import saved_login
-    from toolcrib.sources.openapi import OpenApiSource
-
-    documents = [path for path in paths if _is_openapi(path)]
-    servers = read(path for path in paths if path not in documents)
-    limits = McpLimits(connect_seconds=seconds, list_seconds=seconds)
-    logins = Settings.from_environment().logins
-    return [
-        *(McpSource(server, catalog, limits=limits, auth=saved_login(server, logins)) for server in servers),
-        *(OpenApiSource(path.stem, path, catalog) for path in documents),
-    ]
 
 
 def show(lines: Sequence[SourceLine], *, log: bool = False) -> None:
@@ -124,7 +193,7 @@ def show(lines: Sequence[SourceLine], *, log: bool = False) -> None:
 
 
 def _line(source: "McpSource | OpenApiSource") -> SourceLine:
-    from toolcrib.sources.mcp import McpSource
+    from toolcrib.sources.mcp.source import McpSource
 
     server = source.server if isinstance(source, McpSource) else None
     tools: Sequence[Tool] = source.tools
@@ -139,15 +208,6 @@ def _line(source: "McpSource | OpenApiSource") -> SourceLine:
         origin=server.origin if server else "",
         log=source.log if isinstance(source, McpSource) else "",
     )
-
-
-def _is_openapi(path: Path) -> bool:
-    try:
-        beginning = path.expanduser().read_text(encoding="utf-8", errors="replace")[:5_000]
-    except OSError as error:
-        hint = "Give the file of an MCP client, such as ~/.cursor/mcp.json."
-        raise SourceConfigError(f"{path}: it cannot be read: {error.strerror}.", hint=hint) from None
-    return '"openapi"' in beginning or any(line.startswith("openapi:") for line in beginning.splitlines())
 
 
 app.command(login)

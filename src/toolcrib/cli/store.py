@@ -1,23 +1,146 @@
 """`toolcrib store`: the place where sessions are kept, as a whole: all tenants, moved, looked at, tidied."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import json
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, TypeAlias, TypeVar
+from tempfile import TemporaryFile
+from typing import Annotated, TextIO, TypeAlias, TypeVar
 
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
-from toolcrib.cli.options import Json
-from toolcrib.cli.output import Columns, note, write_json
-from toolcrib.cli.sessions import StorePlace
+from toolcrib.cli.output import Columns, counting, note, write_json
+from toolcrib.cli.places import Json, StorePlace
 from toolcrib.errors import StoreError
-from toolcrib.postgres.address import is_postgres
-from toolcrib.settings import Settings
-from toolcrib.stores.place import Place, PlaceStatus, open_place
-from toolcrib.stores.store import file_of
+from toolcrib.settings import Settings, is_postgres
+from toolcrib.stores.export import Destination, Parcel, Tally, end, head, line_of, parcels_of, read_archive
+from toolcrib.stores.log import audit_of
+from toolcrib.stores.record import now
+from toolcrib.stores.store import Place, PlaceStatus, file_of, open_place
+
+# The long work behind `toolcrib store`: each piece shows how far it is, and may be broken off at any moment.
+
+Parcels = Callable[[], AsyncIterator[Parcel]]  # asked twice: once to compare, once to take in
+
+
+async def copied(here: Place, to: str, *, overwrite: bool, dry_run: bool) -> int:
+    """Copy everything to another place."""
+    async with open_place(to) as there:
+        if (await there.status()).place == (await here.status()).place:
+            raise StoreError("The two stores are the same.", hint="Name another one with --to.")
+        tenants = await here.tenants()
+        return await _taken_in(there, lambda: parcels_of(here, tenants), overwrite=overwrite, dry_run=dry_run)
+
+
+async def imported(place: Place, file: Path, *, overwrite: bool, dry_run: bool) -> int:
+    """Take in a file."""
+    with _opened(file) as lines:
+
+        async def parcels() -> AsyncIterator[Parcel]:
+            lines.seek(0)
+            for parcel in read_archive(lines):
+                yield parcel
+
+        return await _taken_in(place, parcels, overwrite=overwrite, dry_run=dry_run)
+
+
+async def _taken_in(place: Place, parcels: Parcels, *, overwrite: bool, dry_run: bool) -> int:
+    destination, before = Destination(place, overwrite=overwrite), Tally()
+    async for parcel in counting(parcels(), "comparing sessions"):
+        before.add(parcel, await destination.compare(parcel))
+    if not overwrite:
+        before.refuse_different()
+    if dry_run:
+        note(f"{_told(before)}; nothing was written")
+        return 0
+    done = Tally()
+    await place.bring_up()
+    async for parcel in counting(parcels(), "taking sessions in"):
+        done.add(parcel, await destination.take_in(parcel))
+    note(f"{_told(done)}; every one was compared")
+    return 0
+
+
+def _told(tally: Tally) -> str:
+    parts = [f"{tally.new} new", f"{tally.same} there already", f"{tally.different} replaced"]
+    return ", ".join(parts if tally.different else parts[:2])
+
+
+async def exported(place: Place, tenant: str | None, output: Path | None) -> int:
+    """Write everything to a file, whole or not at all, or to stdout."""
+    if output is None:
+        return await _written(place, tenant, sys.stdout)
+    unfinished = output.with_name(f".{output.name}.unfinished")
+    try:
+        with unfinished.open("w", encoding="utf-8") as file:
+            unfinished.chmod(0o600)  # conversations are private
+            count = await _written(place, tenant, file)
+        unfinished.replace(output)
+    except OSError as error:
+        raise StoreError(f"{str(output)!r} cannot be written: {error.strerror}.", hint="Name another file.") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return count
+
+
+async def _written(place: Place, tenant: str | None, file: TextIO) -> int:
+    count = 0
+    file.write(head())
+    async for parcel in counting(parcels_of(place, await _tenants(place, tenant)), "writing sessions"):
+        file.write(line_of(parcel))
+        count += 1
+    file.write(end(count))
+    return count
+
+
+async def forgotten(place: Place, tenant: str | None, older_than: timedelta, *, dry_run: bool) -> int:
+    """Forget old sessions, then tidy; how many there were."""
+    count = 0
+    for one in await _tenants(place, tenant):
+        store = place.store(one)
+        if dry_run:
+            old = [info.id for info in await store.sessions() if info.updated_at < now() - older_than]
+            count += sum([not await store.is_open(id) for id in old])
+        else:
+            count += await store.purge(older_than)
+    if not dry_run:
+        await place.tidy()
+    return count
+
+
+async def audited(place: Place, tenant: str | None) -> int:
+    """Write who called what, one line each; how many there were."""
+    count = 0
+    async for parcel in counting(parcels_of(place, await _tenants(place, tenant)), "reading sessions"):
+        for line in audit_of(parcel.tenant, parcel.record):
+            sys.stdout.write(json.dumps(line.to_json(), ensure_ascii=False) + "\n")
+            count += 1
+    return count
+
+
+async def _tenants(place: Place, tenant: str | None) -> tuple[str, ...]:
+    return tuple([one for one in await place.tenants() if tenant is None or one == tenant])
+
+
+@contextmanager
+def _opened(file: Path) -> Generator[TextIO]:
+    """The lines of a file; those of stdin are put aside first, to be read twice."""
+    try:
+        if str(file) == "-":
+            with TemporaryFile("w+", encoding="utf-8") as aside:
+                aside.writelines(sys.stdin)
+                yield aside
+        else:
+            with file.open(encoding="utf-8") as lines:
+                yield lines
+    except (OSError, UnicodeDecodeError) as error:
+        raise StoreError(f"{str(file)!r} cannot be read: {error}.", hint="Give what `export` wrote.") from error
+
 
 app = App(
     name="store",
@@ -72,7 +195,7 @@ def migrate(
     """
     place = _place(store)
     if to is not None:
-        from toolcrib.cli.store_work import copied  # late, here and below: loads pydantic
+        pass  # late, here and below: loads pydantic
 
         _refuse_missing(place)
         return _with(place, lambda here: copied(here, to, overwrite=overwrite, dry_run=dry_run))
@@ -101,7 +224,7 @@ def gc(*, days: Days, tenant: TenantOnly = None, store: StorePlace = None, dry_r
     """
     place = _place(store)
     _refuse_missing(place)
-    from toolcrib.cli.store_work import forgotten
+    pass
 
     count = _with(place, lambda here: forgotten(here, tenant, timedelta(days=days), dry_run=dry_run))
     note(f"{count} session{'' if count == 1 else 's'} {'would be deleted' if dry_run else 'deleted'}")
@@ -122,7 +245,7 @@ def export(*, output: Path | None = None, tenant: TenantOnly = None, store: Stor
     """
     place = _place(store)
     _refuse_missing(place)
-    from toolcrib.cli.store_work import exported
+    pass
 
     count = _with(place, lambda here: exported(here, tenant, output))
     note(f"{count} session{'' if count == 1 else 's'} {f'written to {output}' if output else 'written'}")
@@ -148,7 +271,7 @@ def import_store(
     Args:
         file: What `export` wrote; `-` reads stdin.
     """
-    from toolcrib.cli.store_work import imported
+    pass
 
     return _with(_place(store), lambda here: imported(here, file, overwrite=overwrite, dry_run=dry_run))
 
@@ -164,7 +287,7 @@ def audit(*, tenant: TenantOnly = None, store: StorePlace = None) -> int:
     """
     place = _place(store)
     _refuse_missing(place)
-    from toolcrib.cli.store_work import audited
+    pass
 
     count = _with(place, lambda here: audited(here, tenant))
     note(f"{count} line{'' if count == 1 else 's'}")

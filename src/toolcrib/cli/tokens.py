@@ -2,10 +2,9 @@
 
 import asyncio
 
-from toolcrib.cli.load import load_catalog
-from toolcrib.cli.options import From, Json
 from toolcrib.cli.output import Columns, note, say, write_json
-from toolcrib.discovery.cost_table import MODEL, REQUESTS, WINDOW, CostTable, cost_table
+from toolcrib.cli.places import From, Json, load_catalog
+from toolcrib.discovery.costs import MODEL, REQUESTS, WINDOW, CostTable, cost_table
 from toolcrib.discovery.modes import SHARE
 from toolcrib.discovery.tokens import TokenCount, is_exact
 

@@ -10,10 +10,10 @@ from enum import StrEnum
 from functools import cache
 from weakref import WeakKeyDictionary
 
-from toolcrib.catalog import Catalog
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.discovery.native import Wire
 from toolcrib.discovery.render import name_line
 from toolcrib.discovery.tokens import counted_once, definition_tokens
-from toolcrib.discovery.wire import Wire
 from toolcrib.errors import ModeError, did_you_mean
 from toolcrib.tools.tool import Tool
 
@@ -155,8 +155,8 @@ def _definitions(tools: Iterable[Tool], wire: Wire) -> int:
 @cache
 def _standard_surfaces() -> tuple[tuple[Tool, ...], tuple[Tool, ...]]:
     """What compact and what discovery mode show beside the tools. Their definitions are the same for any catalogue."""
-    from toolcrib.discovery.get_tool import compact_surface  # late: these load pydantic and the search
-    from toolcrib.discovery.search_surface import search_surface
+    from toolcrib.discovery.surfaces.browse import compact_surface  # late: these load pydantic and the search
+    from toolcrib.discovery.surfaces.search import search_surface
     from toolcrib.discovery.toolbox import Toolbox
 
     empty = Toolbox(Catalog())

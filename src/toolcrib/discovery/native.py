@@ -7,12 +7,101 @@ byte for byte when a tool is found: shown tools keep their order, tools held bac
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
-from toolcrib.discovery.wire import definition, schema
 from toolcrib.errors import NativeFormError
-from toolcrib.tools.cleaning import clean
+from toolcrib.tools.text import clean, clean_words
 from toolcrib.tools.tool import Tool, safe_name
+
+# A JSON Schema without the words that a model needs not read: every definition pays for them in every request.
+
+_NULL = {"type": "null"}
+# Under these keys stand names of the tool's own, each with a schema.
+_NAMED = frozenset({"properties", "$defs", "definitions", "patternProperties", "dependentSchemas"})
+# Under these stand values, which calls repeat exactly, and no schemas.
+_VALUES = frozenset({"enum", "const", "default", "examples", "required", "dependentRequired"})
+
+
+def lean(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema as a model needs it."""
+    kept: dict[str, Any] = {}
+    for key, value in schema.items():
+        if _goes_without_saying(key, value):
+            continue
+        if key in _NAMED and isinstance(value, Mapping):
+            named = cast("Mapping[str, Any]", value)
+            kept[key] = {name: _inner(one) for name, one in named.items()}
+        else:
+            kept[key] = value if key in _VALUES else _inner(value)
+    return _without_null(kept)
+
+
+def _goes_without_saying(key: str, value: object) -> bool:
+    return (
+        (key == "additionalProperties" and value is False)
+        or (key in ("minLength", "minItems") and value == 1)
+        or (key == "title" and isinstance(value, str))  # the name of the argument again, as pydantic writes it
+    )
+
+
+def _inner(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return lean(cast("Mapping[str, Any]", value))
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [_inner(one) for one in cast("Sequence[Any]", value)]
+    return value
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Of a value or null, where null is what leaving it out means: the value."""
+    if "default" not in schema or schema["default"] is not None:
+        return schema
+    rest = {key: value for key, value in schema.items() if key != "default"}
+    kinds = rest.get("type")
+    if isinstance(kinds, list) and "null" in kinds:
+        others = [kind for kind in cast("list[str]", kinds) if kind != "null"]
+        return rest | {"type": others[0] if len(others) == 1 else others} if others else schema
+    choices = rest.pop("anyOf", None)
+    if not isinstance(choices, list) or _NULL not in choices:
+        return schema
+    others = [choice for choice in cast("list[Any]", choices) if choice != _NULL]
+    if len(others) == 1 and isinstance(others[0], dict):
+        return {**others[0], **rest}  # what is said of the argument itself counts, where both say something
+    return {"anyOf": others, **rest}
+
+
+# How one tool stands in a request to each provider. The lists, with tools held back, are in `native.py`.
+
+Wire: TypeAlias = Literal["openai-chat", "openai-responses", "anthropic"]
+WIRES: tuple[Wire, ...] = ("openai-chat", "openai-responses", "anthropic")
+MOST_DESCRIPTION_CHARACTERS = 2_000  # more is no description; what to know for using a tool is in its protocol
+
+
+def definition(tool: Tool, wire: Wire = "openai-chat") -> dict[str, Any]:
+    """The tool as an entry of `tools` in a request, keys in a fixed order."""
+    if wire == "anthropic":
+        return {"name": tool.name, "description": description(tool), "input_schema": schema(tool.parameters)}
+    function = {"name": tool.name, "description": description(tool), "parameters": schema(tool.parameters)}
+    if wire == "openai-chat":
+        return {"type": "function", "function": function}
+    # Without the word, this API takes a schema as strict, and refuses one that leaves an argument optional.
+    return {"type": "function", **function, "strict": False}
+
+
+def description(tool: Tool) -> str:
+    """What the tool says of itself, cleaned: it may come from a stranger, whatever source it names."""
+    return clean(tool.description, MOST_DESCRIPTION_CHARACTERS)
+
+
+def schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters as providers want them: an object that names its properties, also when there are none.
+
+    What the schema says to people is cleaned as well, and what goes without saying is left out; names, choices and
+    defaults are exact, for calls repeat them.
+    """
+    empty: dict[str, Any] = {"type": "object", "properties": {}}
+    return empty | lean(clean_words(parameters))
+
 
 Entry: TypeAlias = dict[str, Any]
 

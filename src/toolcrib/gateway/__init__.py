@@ -5,3 +5,15 @@ also see those it found. Here stands what a gateway adds to toolbox and sources:
 approved, how the user is asked, by us and by servers, how long an answer may be. It knows no agent and no model;
 results go through it as they are.
 """
+
+from typing import TYPE_CHECKING
+
+from toolcrib._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from toolcrib.gateway.server import Gateway as Gateway
+
+_HOMES = {
+    "Gateway": "toolcrib.gateway.server",
+}
+__getattr__, __dir__ = lazy_names(__name__, _HOMES, extra="gateway")

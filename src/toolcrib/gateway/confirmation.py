@@ -5,22 +5,26 @@ the result tells a code, and the same call with that code runs: the model can on
 question belongs to one caller and to exactly these arguments, is answered once, and becomes too old.
 """
 
+import asyncio
 import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import mcp_types
+from mcp import MCPError
+from mcp.shared.exceptions import NoBackChannelError
 
-from toolcrib.discovery.approval import PendingApproval
-from toolcrib.sources.breaker import Clock
-from toolcrib.tools.cleaning import clean_json
+from toolcrib.discovery.confirmation import PendingApproval
+from toolcrib.gateway.clients import SECONDS, CallerContext
+from toolcrib.gateway.surface import refusal, text_answer
+from toolcrib.sources.source import Clock
+from toolcrib.tools.text import clean_json
 
 KEY = "confirm"  # of the question, and of its one field
 CODE_ARGUMENT = "confirmed"
-SECONDS = 600.0
 _MOST_OPEN = 1_000
 _MOST_ARGUMENT_CHARACTERS = 4_000
 _CODE_PREFIX = "yes-"
@@ -70,12 +74,6 @@ class Questions:
         )
 
 
-def can_be_asked(capabilities: mcp_types.ClientCapabilities | None) -> bool:
-    """Whether the client can show a form to its user. One that names no kind of question means forms."""
-    elicitation = capabilities.elicitation if capabilities else None
-    return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
-
-
 def question(pending: PendingApproval) -> str:
     """What the user reads."""
     said = clean_json(pending.arguments)
@@ -120,3 +118,39 @@ def with_code(schema: Mapping[str, Any]) -> dict[str, Any]:
     """The schema of `call_tool` for clients that cannot ask their users."""
     code = {"type": "string", "description": CODE_DESCRIPTION}
     return {**schema, "properties": {**schema["properties"], CODE_ARGUMENT: code}}
+
+
+# Asks the user about one call of a risky tool, in whatever way the client has.
+
+Answer: TypeAlias = mcp_types.CallToolResult | mcp_types.InputRequiredResult
+
+
+async def asked(
+    pending: PendingApproval,
+    caller: CallerContext,
+    params: mcp_types.CallToolRequestParams,
+    code: str | None,
+    questions: Questions,
+) -> Answer | Literal[True]:
+    """The user's yes, or what to answer without it."""
+    if not caller.can_be_asked:
+        if code is None:
+            return text_answer(code_text(pending, questions.ask(pending, caller.name)))
+        return questions.take(code, pending, caller.name) or refusal(TOO_OLD, pending)
+    if not caller.is_modern:
+        return await _in_session(pending, caller)
+    if params.request_state is None:
+        return input_required(pending, questions.ask(pending, caller.name))
+    if not questions.take(params.request_state, pending, caller.name):
+        return refusal(TOO_OLD, pending)
+    return says_yes((params.input_responses or {}).get(KEY)) or refusal(DECLINED, pending)
+
+
+async def _in_session(pending: PendingApproval, caller: CallerContext) -> Answer | Literal[True]:
+    """In the older protocol the question goes out while the call waits."""
+    try:
+        async with asyncio.timeout(SECONDS):
+            answer = await caller.request.session.elicit_form(question(pending), FORM, caller.request.request_id)
+    except (TimeoutError, MCPError, NoBackChannelError):
+        return refusal(NOT_ASKED, pending)
+    return says_yes(answer) or refusal(DECLINED, pending)

@@ -20,9 +20,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from toolcrib.errors import GatewayError
 from toolcrib.gateway.server import Gateway
-from toolcrib.server.options import Options
-from toolcrib.server.rates import Rates
-from toolcrib.sources.web_logging import keep_keys_out_of_logs
+from toolcrib.serving import Options, Rates
+from toolcrib.sources.web import keep_keys_out_of_logs
 
 PATH = "/mcp"
 HEALTH = "/health"

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from toolcrib.catalog.approvals import write_json
 from toolcrib.errors import GatewayError, did_you_mean
-from toolcrib.gateway.lock import write_json
-from toolcrib.sources.json_parts import mapping
-from toolcrib.sources.mcp_server import McpServer
+from toolcrib.sources.mcp.config import McpServer
+from toolcrib.tools.schema import mapping
 
 NAME = "toolcrib"
 

@@ -5,40 +5,161 @@ is made of it on the way. FastMCP brings that SDK, and its client speaks to the 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+import json
+import logging
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from hashlib import sha256
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import mcp_types
 from mcp import MCPError
 from mcp.server.caching import CacheHint
 from mcp.server.lowlevel.server import Server
+from pydantic import ValidationError
 
-from toolcrib.discovery.approval import PendingApproval
-from toolcrib.discovery.browse_surface import browse_surface
-from toolcrib.discovery.display import SOURCE
+from toolcrib.catalog.approvals import Gate, write_json
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.discovery.confirmation import PendingApproval
+from toolcrib.discovery.surfaces.browse import browse_surface
+from toolcrib.discovery.surfaces.display import SOURCE
 from toolcrib.discovery.toolbox import Toolbox
-from toolcrib.gateway.answers import found_definition, surface_definition, text_answer
-from toolcrib.gateway.asking import Answer, asked
-from toolcrib.gateway.caller import LOCAL, CallerContext, Context
-from toolcrib.gateway.confirmation import Questions, taken_code, with_code
-from toolcrib.gateway.conversation import Conversation
-from toolcrib.gateway.gate import Gate
-from toolcrib.gateway.large_results import LargeResults
-from toolcrib.gateway.older_sessions import ChangingServer, OlderSessions
-from toolcrib.gateway.parked import ParkedCalls
-from toolcrib.gateway.patience import PATIENCE_SECONDS, Patience
-from toolcrib.gateway.remembered import Remembered
-from toolcrib.gateway.surface import CALLERS, INSTRUCTIONS, gateway_surface
-from toolcrib.policy import Decision, Policy, Rule
+from toolcrib.errors import GatewayError
+from toolcrib.gateway.clients import (
+    LOCAL,
+    CallerContext,
+    ChangingServer,
+    Context,
+    Conversation,
+    OlderSessions,
+    ParkedCalls,
+)
+from toolcrib.gateway.confirmation import Answer, Questions, asked, taken_code, with_code
+from toolcrib.gateway.surface import (
+    CALLERS,
+    INSTRUCTIONS,
+    LargeResults,
+    found_definition,
+    gateway_surface,
+    surface_definition,
+    text_answer,
+)
+from toolcrib.policy.policy import Decision, Policy, Rule
 from toolcrib.search.index import ToolIndex
-from toolcrib.sources.group import SourceGroup
-from toolcrib.sources.mcp import McpSource
+from toolcrib.sources.mcp.config import McpServer
+from toolcrib.sources.mcp.source import McpSource, McpToolCall
+from toolcrib.sources.names import SEPARATOR
+from toolcrib.sources.source import Source, SourceGroup
 from toolcrib.tools.result import ToolResult
+from toolcrib.tools.schema import items, mapping
 from toolcrib.tools.tool import Tool
+
+# How long a request waits for servers that were just started.
+
+PATIENCE_SECONDS = 5.0  # that the first searches wait for servers of which nothing is remembered
+
+
+class Patience:
+    """Waits where without a server nothing would be found, and never for a server that nobody asked for."""
+
+    def __init__(self, catalog: Catalog, seconds: float = PATIENCE_SECONDS) -> None:
+        self._catalog = catalog
+        self._seconds = seconds
+        self._until = 0.0
+        self._settling: dict[asyncio.Task[None], Source] = {}  # tasks that end when it is known how a source is
+
+    def begin(self, sources: Iterable[Source]) -> None:
+        """These were started just now."""
+        self._until = asyncio.get_running_loop().time() + self._seconds
+        self._settling = {asyncio.create_task(one.settled()): one for one in sources}
+
+    async def end(self) -> None:
+        """Nobody waits any more."""
+        for task in self._settling:
+            task.cancel()
+        await asyncio.gather(*self._settling, return_exceptions=True)
+
+    async def wait(self, tool: str, arguments: Mapping[str, Any]) -> None:
+        """Give servers a moment before this tool of the surface is called."""
+        if not self._settling:
+            return
+        starting = self._settling = {task: source for task, source in self._settling.items() if not task.done()}
+        if not starting or (tool in CALLERS and arguments.get("name") in self._catalog):
+            return
+        if tool in CALLERS:
+            # Whoever names a tool knows that it is there: its server is waited for, and that has an end.
+            asked = str(arguments.get("name")).strip()
+            if own := [task for task, source in starting.items() if _is_of(asked, source)]:
+                await asyncio.wait(own)
+            return
+        held = {one.source for one in self._catalog}
+        awaited = [task for task, source in starting.items() if source.name not in held]
+        left = self._until - asyncio.get_running_loop().time()
+        if awaited and left > 0:
+            await asyncio.wait(awaited, timeout=left)
+
+
+def _is_of(tool: str, source: Source) -> bool:
+    """Whether a tool of this name would be one of this source."""
+    return isinstance(source, McpSource) and tool.startswith(f"{source.names.prefix}{SEPARATOR}")
+
+
+# What each server's tools were the last time, so that a search is answered before the servers are up.
+
+logger = logging.getLogger(__name__)
+
+
+class Remembered:
+    """A folder with a file for each server. Whatever is wrong with it, the gateway works without."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def recall_all(self, sources: Iterable[McpSource]) -> None:
+        """Give each source the tools it had."""
+        for source in sources:
+            self.recall(source)
+
+    def keep_all(self, sources: Iterable[McpSource]) -> "list[asyncio.Task[None]]":
+        """Tasks that each end when a source is known to be up and its tools are remembered."""
+        return [asyncio.create_task(self._keep_when_settled(source)) for source in sources]
+
+    async def _keep_when_settled(self, source: McpSource) -> None:
+        await source.settled()
+        if source.tools:
+            await asyncio.to_thread(self.keep, source)
+
+    def recall(self, source: McpSource) -> None:
+        """Give a source the tools it had."""
+        try:
+            source.hold(self._definitions(source.server))
+        except (OSError, ValueError, ValidationError) as error:
+            logger.info("%s is not remembered: %s", source.name, type(error).__name__)
+
+    def keep(self, source: McpSource) -> None:
+        """Remember the tools that a source has now."""
+        calls = [tool.call for tool in source.tools if isinstance(tool.call, McpToolCall)]
+        tools = [call.definition.model_dump(mode="json", by_alias=True, exclude_none=True) for call in calls]
+        try:
+            write_json(self._file(source.server), {"server": source.server.name, "tools": tools})
+        except GatewayError as error:
+            logger.info("%s cannot be remembered: %s", source.name, error)
+
+    def _definitions(self, server: McpServer) -> list[dict[str, Any]]:
+        file = self._file(server)
+        if not file.exists():
+            return []
+        return [dict(mapping(tool)) for tool in items(mapping(json.loads(file.read_text("utf-8"))).get("tools"))]
+
+    def _file(self, server: McpServer) -> Path:
+        """By what makes a server this one. Only a hash of it is written: arguments and addresses may hold keys."""
+        said = json.dumps([server.name, server.transport, server.command, server.arguments, server.url])
+        return self._folder / f"{sha256(said.encode()).hexdigest()[:32]}.json"
+
 
 SurfaceName: TypeAlias = Literal["search", "browse"]
 _LIST_IS_GOOD_MILLISECONDS = 3_600_000

@@ -4,22 +4,159 @@ Clients keep such a list in their prompt cache, and the newer protocol allows no
 `call_tool`, and policy and confirmation act on the inner tool.
 """
 
-from collections.abc import Sequence
+import secrets
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any, Protocol, cast
 
-from toolcrib.discovery.breadth import MOST_TOOLS, is_sure
-from toolcrib.discovery.browse_surface import SEARCH_TOOLS
-from toolcrib.discovery.call_by_name import call_by_name
-from toolcrib.discovery.display import SOURCE, Display
-from toolcrib.discovery.get_tool import get_tool
+import mcp_types
+
+from toolcrib.discovery.confirmation import PendingApproval
+from toolcrib.discovery.handover import MOST_TOOLS, is_sure
 from toolcrib.discovery.render import label, tool_list
-from toolcrib.discovery.search_surface import NO_QUERY, Query, discovered, not_searched, nothing_found, tools_found
-from toolcrib.discovery.source_state import SourceStates, missing_sources
+from toolcrib.discovery.surfaces.browse import SEARCH_TOOLS, call_by_name, get_tool
+from toolcrib.discovery.surfaces.display import SOURCE, Display, SourceStates, missing_sources
+from toolcrib.discovery.surfaces.search import NO_QUERY, Query, discovered, not_searched, nothing_found, tools_found
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.sources.source import SourceState
 from toolcrib.tools.function import tool
-from toolcrib.tools.result import ToolResult
-from toolcrib.tools.tool import Tool
+from toolcrib.tools.result import ToolResult, as_json
+from toolcrib.tools.tool import Risk, Tool
+
+# What a client is told in MCP's own types: the definition of a tool, the words of an answer, a refusal.
+
+
+def text_answer(text: str, *, failed: bool = False) -> mcp_types.CallToolResult:
+    """An answer of words alone."""
+    return mcp_types.CallToolResult(content=[mcp_types.TextContent(type="text", text=text)], is_error=failed)
+
+
+def refusal(text: str, pending: PendingApproval) -> mcp_types.CallToolResult:
+    """Why a call that needs a yes was not made."""
+    return text_answer(text.format(tool=pending.tool), failed=True)
+
+
+def surface_definition(tool: Tool, schema: Mapping[str, Any], *, runs: bool) -> mcp_types.Tool:
+    """A tool of the surface; one that runs others may do whatever they do."""
+    return mcp_types.Tool(
+        name=tool.name,
+        description=tool.description,
+        input_schema=dict(schema),
+        annotations=mcp_types.ToolAnnotations(
+            read_only_hint=not runs, destructive_hint=runs, idempotent_hint=not runs, open_world_hint=runs
+        ),
+    )
+
+
+def found_definition(tool: Tool, risk: Risk) -> mcp_types.Tool:
+    """A found tool as one of the client's own list.
+
+    What its server promises of the output is left out: a client would refuse an answer that was cut because it is long.
+    """
+    return mcp_types.Tool(
+        name=tool.name,
+        description=tool.description,
+        input_schema=dict(tool.parameters),
+        annotations=mcp_types.ToolAnnotations(
+            read_only_hint=risk is Risk.SAFE, destructive_hint=risk is Risk.DESTRUCTIVE
+        ),
+    )
+
+
+# Answers that are too long for a model to read at once: the beginning goes out, the rest is kept to be read on.
+
+MOST_CHARACTERS = 50_000  # of one answer, some 12,000 tokens
+_MOST_KEPT_CHARACTERS = 64_000_000
+_NOT_WORTH_CUTTING = 300  # characters more: the line that says how to read on takes as many
+READ_RESULT = "read_result"  # has no `__`, so it is the name of no server's tool
+
+
+class Caller(Protocol):
+    """Whose call it is."""
+
+    @property
+    def name(self) -> str: ...
+
+
+class LargeResults:
+    """The long answers of late, each for its own caller; the oldest go when there are too many."""
+
+    def __init__(
+        self, most_characters: int = MOST_CHARACTERS, most_kept_characters: int = _MOST_KEPT_CHARACTERS
+    ) -> None:
+        self._most = most_characters
+        self._most_kept = most_kept_characters
+        self._kept: OrderedDict[str, tuple[str, str]] = OrderedDict()  # by handle: caller and text
+        self._size = 0
+
+    def fit(self, result: mcp_types.CallToolResult, caller: str) -> mcp_types.CallToolResult:
+        """The answer untouched if it fits; else its beginning, with a handle to read on."""
+        text = "\n\n".join(block.text for block in result.content if isinstance(block, mcp_types.TextContent))
+        structured = result.structured_content
+        data = as_json(structured) if structured is not None else ""
+        most = self._most + _NOT_WORTH_CUTTING
+        if len(text) <= most and len(data) <= most:
+            return result
+        whole = text if len(text) > most else data  # the text says the same, by the protocol's own advice
+        kept = [block for block in result.content if not isinstance(block, mcp_types.TextContent)]
+        handle = self._keep(whole, caller)
+        said = f"{whole[: self._most]}\n\n{self._place(handle, 0, len(whole))}"
+        first = mcp_types.TextContent(type="text", text=said)
+        return result.model_copy(update={"content": [first, *kept], "structured_content": None})
+
+    def __contains__(self, handle: object) -> bool:
+        """Whether there is still something to read."""
+        return handle in self._kept
+
+    def tool(self) -> Tool:
+        """The tool that reads on."""
+
+        async def read(arguments: Mapping[str, object], context: object = None, /) -> ToolResult:
+            caller = cast("Caller", context).name
+            handle, start = str(arguments["handle"]), max(0, cast("int", arguments.get("start", 0)))
+            owner, text = self._kept.get(handle, ("", ""))
+            if owner != caller or not text:
+                return ToolResult.failure(f"There is no result {handle!r} any more. Call its tool again.")
+            if start >= len(text):
+                return ToolResult.failure(f"The result ends at {len(text):,} characters.")
+            place = self._place(handle, start, len(text))
+            return ToolResult(text="\n\n".join(filter(None, (text[start : start + self._most], place))))
+
+        return Tool(
+            name=READ_RESULT,
+            description="Read on in a long result that was cut.",
+            parameters={
+                "type": "object",
+                "properties": {
+                    "handle": {"type": "string", "description": "As the cut result names it"},
+                    "start": {"type": "integer", "description": "Characters to skip"},
+                },
+                "required": ["handle"],
+            },
+            call=read,
+            category="results",
+            source=SOURCE,
+        )
+
+    def _place(self, handle: str, start: int, length: int) -> str:
+        end = start + self._most
+        if end >= length:
+            return ""
+        return (
+            f"(Characters {start + 1:,} to {end:,} of {length:,}. "
+            f'To read on, call {READ_RESULT} with {{"handle": "{handle}", "start": {end}}}.)'
+        )
+
+    def _keep(self, text: str, caller: str) -> str:
+        handle = f"r-{secrets.token_hex(8)}"
+        self._kept[handle] = caller, text
+        self._size += len(text)
+        while self._size > self._most_kept and len(self._kept) > 1:
+            _, (_, oldest) = self._kept.popitem(last=False)
+            self._size -= len(oldest)
+        return handle
+
 
 GET_TOOL = "Get all arguments and usage notes of a tool, where the line that search_tools shows does not say enough."
 CALL_TOOL = "Run a tool by name with its arguments, as search_tools or get_tool showed them."

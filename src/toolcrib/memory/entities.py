@@ -10,9 +10,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, cast
 
-from toolcrib.tools.cleaning import clean
 from toolcrib.tools.extraction import Entity, Extraction, at_path
 from toolcrib.tools.result import ToolResult
+from toolcrib.tools.text import clean
 from toolcrib.tools.tool import Tool
 
 MOST_FROM_ONE_RESULT = 5

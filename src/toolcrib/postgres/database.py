@@ -12,13 +12,68 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from toolcrib.errors import StoreError
-from toolcrib.postgres.address import PostgresAddress
+from toolcrib.errors import StoreError, require
 from toolcrib.postgres.migrations import Component, bring_up
+from toolcrib.settings import SCHEMES
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection, Connection
     from psycopg_pool import AsyncConnectionPool
+
+
+# Where a database is: its URL taken apart once, so that a password is in no message and no log.
+
+# What a URL may say otherwise. A server that vanished without a word is noticed after half a minute, not after hours.
+DEFAULTS = {
+    "application_name": "toolcrib",
+    "connect_timeout": "10",
+    "keepalives_idle": "15",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "30000",
+}
+_FORM = "Write it like postgresql://user:password@host:5432/database, with %40 for an @ and %2F for a / in a password."
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresAddress:
+    """A database. It can be shown: what it shows holds no password."""
+
+    place: str
+    parameters: dict[str, str] = field(repr=False)  # as the driver takes them, with the password
+
+    @classmethod
+    def read(cls, url: str) -> "PostgresAddress":
+        """The address that a URL gives."""
+        require("postgres", "PostgreSQL")
+        from psycopg import ProgrammingError
+        from psycopg.conninfo import conninfo_to_dict
+
+        scheme, separator, rest = url.partition("://")
+        try:
+            said = conninfo_to_dict(f"postgresql://{rest}") if separator and scheme in SCHEMES else {}
+        except ProgrammingError:
+            said = {}  # its words quote the URL
+        parameters = {name: str(value) for name, value in said.items() if value is not None}
+        if not parameters or _holds_a_piece_of_a_password(rest, parameters):
+            raise StoreError("This is not the URL of a PostgreSQL database.", hint=_FORM)
+        return cls(_shown(parameters), DEFAULTS | parameters)
+
+    def __str__(self) -> str:
+        return self.place
+
+
+def _holds_a_piece_of_a_password(rest: str, parameters: dict[str, str]) -> bool:
+    """Whether a password was not escaped, so that its end would be taken, and shown, for a host, a port or a name."""
+    server, _, path = rest.partition("?")[0].partition("/")
+    return server.count("@") > 1 or "@" in path or not parameters.get("port", "0").replace(",", "").isdigit()
+
+
+def _shown(parameters: dict[str, str]) -> str:
+    user = f"{parameters['user']}@" if "user" in parameters else ""
+    port = f":{parameters['port']}" if "port" in parameters else ""
+    return f"postgresql://{user}{parameters.get('host', '')}{port}/{parameters.get('dbname', '')}"
+
 
 PATIENCE_SECONDS = 30.0
 OPENING_SECONDS = 5.0  # a database that was never reached may be just starting, but more likely its address is wrong
@@ -63,7 +118,7 @@ class PostgresDatabase:
     @asynccontextmanager
     async def connection(self) -> "AsyncGenerator[AsyncConnection[Any]]":
         """A connection on which each statement is kept at once."""
-        from toolcrib.postgres.wording import in_our_words
+        from toolcrib.postgres.errors import in_our_words
 
         with in_our_words(self.place):
             async with (await self._pool()).connection() as connection:
@@ -80,7 +135,7 @@ class PostgresDatabase:
         """A connection outside the pool, each statement kept at once: for those who keep it, such as listeners."""
         from psycopg import AsyncConnection
 
-        from toolcrib.postgres.wording import in_our_words
+        from toolcrib.postgres.errors import in_our_words
 
         with in_our_words(self.place):
             async with await AsyncConnection.connect(autocommit=True, **self._parameters) as connection:
@@ -91,7 +146,7 @@ class PostgresDatabase:
         """A connection for a thread without an event loop, each statement kept at once."""
         from psycopg import Connection
 
-        from toolcrib.postgres.wording import in_our_words
+        from toolcrib.postgres.errors import in_our_words
 
         with in_our_words(self.place), Connection.connect(autocommit=True, **self._parameters) as connection:
             yield connection
@@ -149,7 +204,7 @@ class PostgresDatabase:
     async def _again_when_lost(
         self, attempt: Callable[[], Awaitable[Result]], patience_seconds: float | None = None
     ) -> Result:
-        from toolcrib.postgres.wording import in_our_words, was_lost
+        from toolcrib.postgres.errors import in_our_words, was_lost
 
         deadline = time.monotonic() + (PATIENCE_SECONDS if patience_seconds is None else patience_seconds)
         with in_our_words(self.place):

@@ -12,6 +12,7 @@ from toolcrib.errors import StoreError
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
 
+
 _TURN = 0x54435242  # "TCRB": the advisory lock of those who change tables
 
 

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from toolcrib.search.embedder import Vectors
-from toolcrib.search.evidence import Evidence, WordSigns
-from toolcrib.search.nearness import Floats
-from toolcrib.search.network import WEIGHTS, Network, fitted
+from toolcrib.search.dense import Floats
+from toolcrib.search.fusion import WEIGHTS, Evidence, Network, WordSigns, fitted
+from toolcrib.search.kernels.rows import Vectors
 
 Ranking = list[tuple[int, float]]
 OUTLOOK = 7  # what `outlook` adds to the features of a request

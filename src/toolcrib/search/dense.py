@@ -1,16 +1,70 @@
 """The dense arm: which tools mean what the request means. All are compared; every tool has several vectors."""
 
-from collections.abc import Sequence
-from typing import TypeAlias
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toolcrib.search.blocks import Blocks, Places
-from toolcrib.search.coarse_rows import Coarse, CoarseRows, coarse
-from toolcrib.search.compiled import compiled
-from toolcrib.search.embedder import Vectors
-from toolcrib.search.passages import WHOLE
+from toolcrib.search.kernels import compiled
+from toolcrib.search.kernels.rows import Blocks, Coarse, CoarseRows, Places, Vectors, coarse
+from toolcrib.tools.tool import Tool
+
+# The texts of a tool that get a vector each: a request has to be near one of them, not near their average.
+
+MAX_PASSAGES = 8  # bounds the memory a chatty catalogue takes; what a tool does stands in its first sentences
+MIN_LETTERS = 8  # shorter pieces ("e.g.", "Yes") are near everything
+WHOLE_CHARACTERS = 600
+# A tool counts half as a whole and half by its nearest passage: the nearest alone favours tools with many passages.
+WHOLE = 0.5
+
+_BREAKS = re.compile(r"(?<=[.!?;:])\s+|\s*[;•\n\r。！？；]+\s*|\s+[-–—]\s+")
+
+
+def passages(tool: Tool) -> list[str]:
+    """The tool as a whole first, then its name, each phrase, and each sentence of its description."""
+    return text_passages(
+        tool.name, tool.description, tool.phrases, parameter_texts(tool.parameters), category=tool.category
+    )
+
+
+def text_passages(
+    name: str,
+    description: str,
+    phrases: tuple[str, ...] = (),
+    parameters: tuple[str, ...] = (),
+    *,
+    category: str = "",
+) -> list[str]:
+    """The same for a tool that is only texts."""
+    whole = f"{name} {description}"[:WHOLE_CHARACTERS].strip()
+    pieces = [piece for piece in _BREAKS.split(description[: 2 * WHOLE_CHARACTERS]) if len(piece) >= MIN_LETTERS]
+    # One sentence is already the whole text.
+    sentences = pieces if len(pieces) > 1 else []
+    # People name the service they mean, which many tools of a server leave to their category ("alfresco" "get_node").
+    # It stays out of the whole: there a field of knowledge would count more than what the tool does.
+    called = f"{category} {name}".strip()
+    inputs = [f"{called} {' '.join(parameters)}"[:WHOLE_CHARACTERS]] if parameters else []
+    return list(dict.fromkeys([whole, *phrases, called, *inputs, *sentences]))[: max(MAX_PASSAGES, len(phrases) + 2)]
+
+
+def parameter_texts(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    """Each parameter's name and description, as one text."""
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return ()
+    return tuple(
+        f"{name} {_description(details)}".strip() for name, details in cast("Mapping[str, object]", properties).items()
+    )
+
+
+def _description(details: object) -> str:
+    if not isinstance(details, Mapping):
+        return ""
+    text = cast("Mapping[str, object]", details).get("description")
+    return text if isinstance(text, str) else ""
+
 
 # Above this, the whole texts choose whose passages are read: a search may not walk through all the memory there is.
 # The answer stays the same: of the best five, 998 in 1,000 (requests of the train splits and the MCP catalogue).
@@ -167,3 +221,67 @@ def highest(scores: NDArray[np.float32], count: int) -> NDArray[np.int64]:
 def shortlisted(tools: int, least: int = SHORTLIST) -> int:
     """Of how many tools the passages are read."""
     return max(least, min(tools // 20, LONGEST_SHORTLIST))
+
+
+# How near every tool is to a request, read off the scores of a dense arm.
+
+DEPTH = 50  # how many candidates each arm names
+MIN_SPREAD = 0.02  # of a catalogue of copies of one tool
+USUAL_MEAN, USUAL_SPREAD, USUAL_TOOLS = 0.13, 0.095, 30  # cosines of requests and tools, over the training sets
+
+Floats: TypeAlias = NDArray[np.float64]
+
+
+class Nearness(NamedTuple):
+    """How near every tool is to a request, and where the nearest stand among them."""
+
+    scores: NDArray[np.float32]  # by tool number
+    nearest: tuple[int, ...]  # the best DEPTH, best first
+    mean: float
+    spread: float
+
+    @classmethod
+    def of(cls, scores: NDArray[np.float32], alive: NDArray[np.bool_] | None = None) -> "Nearness":
+        """Read off the scores of a dense arm; only the tools that are `alive` count, where not all are."""
+        if alive is not None:
+            scores = np.where(alive, scores, np.float32(GONE))
+        nearest, tools, total, squares = (compiled.nearest if compiled else _nearest)(scores, DEPTH, GONE)
+        mean, spread = mean_and_spread(total, squares, tools) if tools else (0.0, 1.0)
+        return cls(scores=scores, nearest=nearest, mean=mean, spread=spread)
+
+    @property
+    def top(self) -> float:
+        return float(self.scores[self.nearest[0]]) if self.nearest else 0.0
+
+    @property
+    def scores_of_nearest(self) -> tuple[float, ...]:
+        nearest: list[float] = self.scores.take(self.nearest[:5]).tolist()
+        return tuple(nearest)
+
+    def heights(self, numbers: NDArray[np.int64]) -> Floats:
+        """Standard deviations above the mean; a tool whose vectors are still to come is neither near nor far."""
+        if not self.nearest:
+            return np.zeros(len(numbers))
+        scores = self.scores.take(numbers).astype(np.float64)
+        heights = (scores - self.mean) / self.spread
+        heights[scores <= GONE] = 0.0
+        return heights
+
+
+def _nearest(scores: NDArray[np.float32], depth: int, gone: float) -> tuple[tuple[int, ...], int, float, float]:
+    """The best, best first; how many there are in all, the sum of their scores and of the squares of these."""
+    present = scores[scores > gone].astype(np.float64)
+    if not len(present):
+        return (), 0, 0.0, 0.0
+    best = highest(scores, min(depth, len(present)))
+    ordered = best[(-scores.take(best)).argsort(kind="stable")]  # the smaller number first where scores are equal
+    return tuple(ordered[:depth].tolist()), len(present), float(present.sum()), float(present @ present)
+
+
+def mean_and_spread(total: float, squares: float, tools: int) -> tuple[float, float]:
+    """How near tools are to a request in general, from the sum of their scores and of the squares of these."""
+    # A few tools say little about that: what is usual counts as some more of them.
+    count = tools + USUAL_TOOLS
+    mean = (total + USUAL_TOOLS * USUAL_MEAN) / count
+    squares += USUAL_TOOLS * (USUAL_MEAN**2 + USUAL_SPREAD**2)
+    return mean, max(squares / count - mean * mean, MIN_SPREAD**2) ** 0.5

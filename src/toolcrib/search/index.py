@@ -16,21 +16,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.errors import UnknownToolError
-from toolcrib.search.answer import answer, similar
-from toolcrib.search.builtin_embedder import BuiltinEmbedder
-from toolcrib.search.checked_embedder import checked
-from toolcrib.search.embedder import Embedder, Vectors
-from toolcrib.search.explanation import Explanation, explanation
-from toolcrib.search.fallible_embedder import FallibleEmbedder
-from toolcrib.search.following import Followed, Part, Step, Where
-from toolcrib.search.holdings import Holdings
-from toolcrib.search.inquiry import Findings, Inquiry, Words
-from toolcrib.search.parts import parts
-from toolcrib.search.result import Hit, Path, SearchResult
-from toolcrib.search.strategy import STRATEGIES, Strategy, strategy_for
+from toolcrib.search.corpus import Followed, Holdings, Part, Step, Where, answer, similar
+from toolcrib.search.embedders.builtin import BuiltinEmbedder, checked
+from toolcrib.search.embedders.embedder import Embedder, FallibleEmbedder
+from toolcrib.search.kernels.rows import Vectors
+from toolcrib.search.query import (
+    STRATEGIES,
+    Findings,
+    Inquiry,
+    Strategy,
+    Words,
+    confidence,
+    explanation,
+    parts,
+    strategy_for,
+    verdict,
+)
+from toolcrib.search.result import Explanation, Hit, Path, SearchResult
 from toolcrib.search.text import words
 from toolcrib.search.usage import Usage
-from toolcrib.search.verdict import confidence, verdict
 from toolcrib.tools.tool import Tool
 
 Arms: TypeAlias = Literal["both", "lexical", "dense"]

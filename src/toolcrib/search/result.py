@@ -1,7 +1,30 @@
 """What a search gives back: a few hits, how sure it is, and how it got there."""
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+# Tools that come along: what the best hits are used together with takes the places of hits nobody is sure of.
+
+WEAK = 0.02  # a share below this is a guess; a companion of a good hit is worth more
+MAX_COMPANIONS = 3
+
+
+def with_companions(
+    ranking: Sequence[tuple[str, float]], companions: Callable[[str], Iterable[str]], limit: int
+) -> list[tuple[str, float, str]]:
+    """At most `limit` of `(name, share, whose companion)`: the sure ones, their companions, then the rest."""
+    sure = [(name, share) for name, share in ranking[:limit] if share >= WEAK] or list(ranking[:1])
+    taken = {name for name, _ in sure}
+    brought: list[tuple[str, float, str]] = []
+    for name, _ in sure:
+        for companion in companions(name):
+            if companion not in taken and len(brought) < MAX_COMPANIONS:
+                taken.add(companion)
+                brought.append((companion, 0.0, name))
+    rest = [(name, share, "") for name, share in ranking if name not in taken]
+    return [*((name, share, "") for name, share in sure), *brought, *rest][:limit]
+
 
 Path = Literal["exact", "lexical", "blended", "dense", "none"]
 
@@ -30,3 +53,83 @@ class SearchResult:
     def names(self) -> tuple[str, ...]:
         """The names alone."""
         return tuple(hit.name for hit in self.hits)
+
+
+# From a ranking to the answer: names, reasons, and the companions of the best tools.
+
+
+def why(words: Sequence[str]) -> str:
+    """Why a tool was found: by these words of the request, or else by what it means."""
+    return f"words: {', '.join(words)}" if words else "similar meaning"
+
+
+def came_with(owner: str) -> str:
+    """Why a companion is in the answer."""
+    return f"often used with {owner}"
+
+
+# Why a tool stands where it stands for a request. The answer to "why was my tool not found?".
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """What both arms thought of one tool, and what became of it."""
+
+    query: str
+    name: str
+    rank: int | None  # in the answer; None when it is not in it
+    share: float  # how likely it is the tool asked for, 0..1
+    path: Path
+    confidence: float
+    reason: str  # why the answer has no tools
+    tools: int  # in the catalogue
+    lexical_rank: int | None
+    lexical_score: float
+    matched: tuple[str, ...]  # words of the request that its texts contain
+    guessed: tuple[tuple[str, tuple[str, ...]], ...]  # unknown words, and what they were taken for
+    missing: tuple[str, ...]  # words of the request that its texts lack
+    dense_rank: int | None
+    cosine: float | None
+    nearest: str  # the text of the tool that is nearest to the request
+    asked: float  # of the request, how much the tool has words for that mean it, 0..1
+    told: float  # of the tool's words, how much the request asks for
+    lexical_sure: float
+    serves: float  # how likely any tool serves the request
+    lexical_above: float
+    blended_above: float
+    answer_above: float
+    parts: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def render(self) -> str:
+        """The same for people."""
+        place = f"rank {self.rank}" if self.rank else "not in the answer"
+        lines = [
+            f"{self.name} for {self.query!r}: {place}, share {self.share:.2f} (path {self.path},"
+            f" sure {self.confidence:.2f}, {self.tools} tools)",
+            f"  words    {_rank(self.lexical_rank)}, score {self.lexical_score:.2f};"
+            f" matched: {', '.join(self.matched) or 'none'}",
+        ]
+        if self.missing:
+            lines.append(f"           not in its texts: {', '.join(self.missing)}")
+        lines += [f"           {word!r} was read as: {', '.join(taken)}" for word, taken in self.guessed]
+        if self.cosine is not None:
+            lines.append(
+                f"  meaning  {_rank(self.dense_rank)}, cosine {self.cosine:.2f}; nearest text: {self.nearest!r}"
+            )
+            lines.append(
+                f"           word by word: {self.asked:.2f} of the request is met, {self.told:.2f} of the tool is meant"
+            )
+        lines.append(
+            f"  verdict  words alone are right with {self.lexical_sure:.2f} (alone above {self.lexical_above},"
+            f" heard above {self.blended_above}); some tool serves it with {self.serves:.2f}"
+            f" (answered above {self.answer_above})"
+        )
+        lines += [f"  part     {part}" for part in self.parts]
+        lines += [f"  reason   {self.reason}"] if self.reason else []
+        lines += [f"  warning  {warning}" for warning in self.warnings]
+        return "\n".join(lines)
+
+
+def _rank(rank: int | None) -> str:
+    return f"rank {rank}" if rank else "no rank"

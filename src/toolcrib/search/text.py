@@ -9,6 +9,19 @@ import re
 import unicodedata
 from functools import cache, lru_cache
 
+from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
+
+# Words of a request that point at no tool.
+
+# English request words that say nothing about the tool. Other languages' are rare in tool texts, so they match nothing.
+_FILLERS = """
+    a an and any are as at be been but by can could did do does for from give had has have help how i if in into
+    is it its let like make me my need of on or our please should so some tell that the their them then there these
+    they this to us want was we were what when where which who will with would you your
+"""
+FILLERS = frozenset(_FILLERS.split())
+
+
 # Longer texts say nothing more about what is wanted, and a request may be anything, also 100 kB of it.
 MAX_CHARACTERS = 8_000
 
@@ -92,3 +105,44 @@ def _split_runs(word: str) -> list[str]:
     if word.isascii() or _RUN.search(word) is None:
         return [word]
     return [part for part in re.split(f"({_RUN.pattern})", word) if part]
+
+
+# From words to the terms of the lexical arm: stems, also without accents; pairs of characters for unspaced scripts.
+
+MAX_LETTERS = 64  # no word of any language is longer
+# One stemmer for every language written in words: it takes off what English adds and leaves the rest nearly alone.
+_STEMMER: TextAnalyzer = TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.stemmer("english")).build()
+
+
+def content_words(text: str) -> tuple[str, ...]:
+    """The different words of a request that can point at a tool, in order: "how are you?" has none."""
+    return _content_words(text[:MAX_CHARACTERS])
+
+
+@lru_cache(maxsize=256)  # one search asks for those of its request, and of each part, half a dozen times
+def _content_words(text: str) -> tuple[str, ...]:
+    return tuple([word for word in dict.fromkeys(words(text)) if word not in FILLERS])
+
+
+def word_terms(word: str) -> tuple[str, ...]:
+    """The terms of one word; the first is its own, the others are weaker."""
+    # Runs are whole sentences: they seldom come again, and thousands of terms would be kept for each.
+    return _run_terms(word) if is_run(word) else _spelled_terms(word[:MAX_LETTERS])
+
+
+def _run_terms(run: str) -> tuple[str, ...]:
+    pairs = tuple(run[start : start + 2] for start in range(len(run) - 1))
+    return (*pairs, *run) if pairs else (run,)
+
+
+@lru_cache(maxsize=65_536)
+def _spelled_terms(word: str) -> tuple[str, ...]:
+    stem = _stem(word)
+    bare = plain(word)
+    # A stray accent is a word without a plain form.
+    return (stem,) if bare in (word, "") else (stem, _stem(bare))
+
+
+def _stem(word: str) -> str:
+    found = _STEMMER.analyze(word)
+    return found[0] if found else word

@@ -14,7 +14,7 @@ from threading import RLock
 
 import numpy as np
 
-from toolcrib.search.embedder import Vectors
+from toolcrib.search.kernels.rows import Vectors
 
 logger = logging.getLogger(__name__)
 

@@ -37,11 +37,10 @@ from toolcrib.agent.crib import Crib
 from toolcrib.agent.events import Event
 from toolcrib.agent.runner import confirm, stream
 from toolcrib.errors import StoreError, UnknownSessionError
-from toolcrib.server.house import HouseHere, StoreHere
-from toolcrib.server.live_run import LiveRun
-from toolcrib.server.refusals import refused
-from toolcrib.server.runs import STOPPED, Happening
-from toolcrib.server.shapes import MOST_TEXT, Refusal
+from toolcrib.server.middleware import refused
+from toolcrib.server.runs import STOPPED, Happening, LiveRun
+from toolcrib.server.schemas import MOST_TEXT, Refusal
+from toolcrib.server.services import HouseHere, StoreHere
 from toolcrib.stores.record import checked_id
 from toolcrib.stores.session import Session
 from toolcrib.stores.store import Store

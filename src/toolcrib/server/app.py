@@ -1,34 +1,75 @@
 """The HTTP app: routes, guards and the runs behind them."""
 
 import asyncio
+import socket
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 
+import uvicorn
 from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
-from toolcrib.server import (
-    agui,
-    health_routes,
-    page_routes,
-    run_routes,
-    search_routes,
-    session_routes,
-    tool_routes,
-)
-from toolcrib.server.access import Access
-from toolcrib.server.guard import Guard
-from toolcrib.server.house import House
+from toolcrib.server import agui
 from toolcrib.server.metrics import Metrics
-from toolcrib.server.options import Options
-from toolcrib.server.refusals import answer_errors
+from toolcrib.server.middleware import Access, Guard, answer_errors
+from toolcrib.server.routes import (
+    health as health_routes,
+    page as page_routes,
+    runs as run_routes,
+    sessions as session_routes,
+    tools as tool_routes,
+)
 from toolcrib.server.runs import Runs
-from toolcrib.server.served import Served
-from toolcrib.server.shapes import Refusal
-from toolcrib.server.warming import Warming
+from toolcrib.server.schemas import Refusal
+from toolcrib.server.services import House, Served, Warming
+from toolcrib.serving import Options
+
+# A server that listens: uvicorn around the app, ended by a signal, with time for what is under way.
+
+_LAST_WORDS_SECONDS = 2  # for answers under way when all runs are over
+_LOOK_AGAIN_SECONDS = 0.1
+
+
+class _Server(uvicorn.Server):
+    """Lets runs come to their end before connections are closed: so do the streams that tell of them."""
+
+    def __init__(self, config: uvicorn.Config, runs: Runs, grace_seconds: float) -> None:
+        super().__init__(config)
+        self._runs = runs
+        self._grace_seconds = grace_seconds
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        closing = asyncio.create_task(self._runs.close(self._grace_seconds))
+        while not closing.done():
+            await asyncio.wait({closing}, timeout=_LOOK_AGAIN_SECONDS)
+            if self.force_exit:  # Ctrl-C, a second time
+                await self._runs.park()
+        await super().shutdown(sockets)
+
+
+def server(app: FastAPI, options: Options) -> uvicorn.Server:
+    """The server; `run(sockets=[...])` serves until a signal comes or `should_exit` is set."""
+    config = uvicorn.Config(
+        app,
+        host=options.host,
+        port=options.port,
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=_LAST_WORDS_SECONDS,
+    )
+    return _Server(config, app.state.house.runs, options.grace_seconds)
+
+
+def listen(app: FastAPI, options: Options, taken: socket.socket) -> None:
+    """Serve until a signal comes; Ctrl-C is the way to end it, not an error."""
+    with suppress(KeyboardInterrupt):
+        server(app, options).run(sockets=[taken])
+
 
 ABOUT = """\
 An agent and its tools over HTTP. Say something with `POST /api/sessions/{id}/messages`: what happens comes back as
@@ -74,8 +115,9 @@ def create_app(served: Served, options: Options | None = None) -> FastAPI:
         ],
     )
     app.state.house = house
-    for part in (page_routes, session_routes, run_routes, tool_routes, search_routes, health_routes, agui):
+    for part in (page_routes, session_routes, run_routes, tool_routes, health_routes, agui):
         app.include_router(part.routes)
+    app.include_router(tool_routes.search_routes)
     app.mount("/static", StaticFiles(directory=page_routes.WEB, check_dir=False), name="static")
     answer_errors(app)
     return app

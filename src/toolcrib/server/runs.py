@@ -5,14 +5,148 @@ import logging
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
-from toolcrib.agent.events import Event, Failed
+from toolcrib.agent.events import Event, Failed, Text
 from toolcrib.errors import ServerBusyError, SessionBusyError, ToolcribError
-from toolcrib.server.live_run import LiveRun
-from toolcrib.server.logs import logged_session
+from toolcrib.server.metrics import logged_session
+from toolcrib.stores.record import LoggedEvent
 from toolcrib.stores.session import Session
 from toolcrib.stores.store import Store
+
+# A run that is under way: what it told so far, and all who listen.
+
+STRIDE = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """An event as clients get it."""
+
+    number: int
+    event: dict[str, Any]
+
+
+def position_of(number: int) -> int:
+    """Where in the log an event stands; of a piece of text, the one before it."""
+    return number // STRIDE
+
+
+class LiveRun:
+    """One run of one session."""
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        self.over = False
+        self.logged: list[dict[str, Any]] = []  # those that belong into the log
+        self._told: list[Numbered] = []
+        self._first = 0
+        self._begun = asyncio.Event()
+        self._piece = 0
+        self._news = asyncio.Event()
+
+    def begins_at(self, position: int) -> None:
+        """Say where in the log its first event will stand."""
+        self._first = position
+        self._begun.set()
+
+    async def first_number(self) -> int | None:
+        """The number of its first event, once that is known; None when it ended before it began."""
+        await self._begun.wait()
+        return None if self.over and not self._told else self._first * STRIDE
+
+    def tell(self, event: Event) -> None:
+        """Something happened."""
+        said = event.to_json()
+        if isinstance(event, Text):
+            self._piece += 1
+        else:
+            self.logged.append(said)
+            self._piece = 0
+        position = self._first + len(self.logged) - 1
+        self._told.append(Numbered(position * STRIDE + self._piece, said))
+        self._wake()
+
+    def end(self) -> None:
+        """Nothing more will happen."""
+        self.over = True
+        self._begun.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        news, self._news = self._news, asyncio.Event()
+        news.set()
+
+    async def follow(self, after: int = -1, *, ping_seconds: float) -> AsyncGenerator[Numbered | None]:
+        """What it told behind a number, and what it tells, until it is over; None after a silence."""
+        at = 0
+        while True:
+            news = self._news
+            while at < len(self._told):
+                if self._told[at].number > after:
+                    yield self._told[at]
+                at += 1
+            if self.over:
+                return
+            if news.is_set():
+                continue
+            try:
+                async with asyncio.timeout(ping_seconds):
+                    await news.wait()
+            except TimeoutError:
+                yield None
+
+
+# Listening to a session from wherever one stands: its log, then the run under way, on this replica or on another.
+
+Told = AsyncGenerator[Numbered | None]  # None after a silence
+
+
+async def told_here(run: LiveRun, store: Store, session: str, number: int | None, *, ping_seconds: float) -> Told:
+    """What happens in a run of this replica; with a number, all that stands behind it."""
+    if number is not None:
+        first = await run.first_number()
+        for line in await store.events(session, after=_position(number)):
+            if first is None or line.position * STRIDE < first:
+                yield _numbered(line)
+    async for one in run.follow(-1 if number is None else number, ping_seconds=ping_seconds):
+        yield one
+
+
+async def told_elsewhere(store: Store, session: str, number: int | None, *, ping_seconds: float) -> Told | None:
+    """What the log has behind a number, and what another replica adds to it; None when that is nothing.
+
+    A replica that was killed may have told more than it kept. Who heard that goes on where the log ends.
+    """
+    is_open = await store.is_open(session)
+    if number is None:
+        logged = await store.events(session)
+        began = [line.position for line in logged if line.event["type"] == "run_started"]
+        after = began[-1] - 1 if began else -1
+        return _followed(store, session, after, ping_seconds) if is_open else None
+    after = _position(number)
+    logged = await store.events(session, after=max(after - 1, -1))  # the one that was heard last, too: is it there?
+    if not is_open:
+        if after > 0 and not logged:
+            after = len(await store.events(session)) - 1
+        elif not any(line.position > after for line in logged):
+            return None
+    return _followed(store, session, after, ping_seconds)
+
+
+async def _followed(store: Store, session: str, after: int, ping_seconds: float) -> Told:
+    async for line in store.follow(session, after=after, ping_seconds=ping_seconds):
+        yield None if line is None else _numbered(line)
+
+
+def _position(number: int) -> int:
+    return position_of(number) if number >= 0 else -1
+
+
+def _numbered(line: LoggedEvent) -> Numbered:
+    return Numbered(line.position * STRIDE, line.event)
+
 
 logger = logging.getLogger(__name__)
 

@@ -18,11 +18,11 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExport
 from opentelemetry.trace import get_current_span
 from pydantic_ai.models.instrumented import InstrumentationSettings, InstrumentedModel
 
-from toolcrib.discovery.discovered import Discovered
+from toolcrib.discovery.handover import Discovered
 from toolcrib.discovery.toolbox import Surface, Toolbox
 from toolcrib.errors import ServerError
-from toolcrib.server.logs import session_here
-from toolcrib.server.served import Served
+from toolcrib.server.metrics import session_here
+from toolcrib.server.services import Served
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 

@@ -4,3 +4,44 @@ A source keeps a catalogue current and calls what it put there. It knows the cat
 changes and gives back tools (`source.ToolHolder`); it knows no search, no model and no policy. A source that is broken
 is a state and a sentence, never an exception in somebody else's call.
 """
+
+from typing import TYPE_CHECKING
+
+from toolcrib._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from toolcrib.sources.a2a import A2aSource as A2aSource
+    from toolcrib.sources.agents import agent_tool as agent_tool
+    from toolcrib.sources.mcp.config import (
+        McpServer as McpServer,
+        read_mcp_server as read_mcp_server,
+        read_mcp_servers as read_mcp_servers,
+    )
+    from toolcrib.sources.mcp.source import McpSource as McpSource
+    from toolcrib.sources.modules.registry import module as module
+    from toolcrib.sources.openapi.source import OpenApiSource as OpenApiSource
+    from toolcrib.sources.source import SourceGroup as SourceGroup, SourceState as SourceState
+    from toolcrib.sources.web import (
+        Web as Web,
+        WebGuard as WebGuard,
+        WebLimits as WebLimits,
+        WebResponse as WebResponse,
+    )
+
+_HOMES = {
+    "A2aSource": "toolcrib.sources.a2a",
+    "McpServer": "toolcrib.sources.mcp.config",
+    "McpSource": "toolcrib.sources.mcp.source",
+    "OpenApiSource": "toolcrib.sources.openapi.source",
+    "SourceGroup": "toolcrib.sources.source",
+    "SourceState": "toolcrib.sources.source",
+    "Web": "toolcrib.sources.web",
+    "WebGuard": "toolcrib.sources.web",
+    "WebLimits": "toolcrib.sources.web",
+    "WebResponse": "toolcrib.sources.web",
+    "agent_tool": "toolcrib.sources.agents",
+    "module": "toolcrib.sources.modules.registry",
+    "read_mcp_server": "toolcrib.sources.mcp.config",
+    "read_mcp_servers": "toolcrib.sources.mcp.config",
+}
+__getattr__, __dir__ = lazy_names(__name__, _HOMES, extra="gateway")

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from toolcrib.errors import ToolDefinitionError
 from toolcrib.sources.names import safe_prefix
-from toolcrib.tools.argument_errors import MISSING, explain_complaints
+from toolcrib.tools.call import MISSING, explain_complaints
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Risk, Tool
 

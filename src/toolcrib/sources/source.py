@@ -1,10 +1,65 @@
 """What a source of tools is: something that has a state and keeps a catalogue current."""
 
-from collections.abc import Iterable
+import asyncio
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from enum import StrEnum
-from typing import Protocol, runtime_checkable
+from types import TracebackType
+from typing import Protocol, TypeAlias, runtime_checkable
 
+from toolcrib.errors import CatalogError
 from toolcrib.tools.tool import Tool
+
+# When to stop asking somebody who does not answer, and when to ask again.
+
+Clock: TypeAlias = Callable[[], float]  # seconds that only grow, such as `time.monotonic`
+
+
+class Breaker:
+    """Counts failures in a row. After too many it asks for a pause, which doubles with each further failure.
+
+    When a pause is over, one caller may try (`may_try`); the others wait for what comes of it.
+    """
+
+    def __init__(
+        self, *, failures_allowed: int, first_pause: float, longest_pause: float, clock: Clock = time.monotonic
+    ) -> None:
+        self._failures_allowed = failures_allowed
+        self._first_pause = first_pause
+        self._longest_pause = longest_pause
+        self._clock = clock
+        self._failures = 0
+        self._closed_until: float | None = None
+
+    def may_try(self) -> bool:
+        """Whether to ask now. While it recovers, only one caller hears yes."""
+        if self._closed_until is None:
+            return True
+        if self.pause() > 0:
+            return False
+        self._closed_until = self._clock() + self._pause_after(self._failures)
+        return True
+
+    def pause(self) -> float:
+        """Seconds until the next try makes sense; 0 when it makes sense now."""
+        return max(0.0, self._closed_until - self._clock()) if self._closed_until is not None else 0.0
+
+    def failed(self) -> None:
+        """It did not answer."""
+        self._failures += 1
+        if self._failures >= self._failures_allowed:
+            self._closed_until = self._clock() + self._pause_after(self._failures)
+
+    def succeeded(self) -> None:
+        """It answered: all is forgotten."""
+        self._failures = 0
+        self._closed_until = None
+
+    def _pause_after(self, failures: int) -> float:
+        doublings = min(failures - self._failures_allowed, 30)  # far beyond any pause, far below a number too large
+        return min(self._first_pause * 2**doublings, self._longest_pause)
 
 
 class SourceState(StrEnum):
@@ -65,3 +120,129 @@ class ReportsProgress(Protocol):
     async def report_progress(
         self, progress: float, total: float | None = None, message: str | None = None
     ) -> None: ...
+
+
+# Several sources under one hand: started side by side, none waiting for another, and stopped together.
+
+
+class SourceGroup:
+    """The sources of one catalogue. `async with SourceGroup(sources):` starts them and stops them."""
+
+    def __init__(self, sources: Iterable[Source]) -> None:
+        self.sources = tuple(sources)
+
+    def states(self) -> Mapping[str, SourceState]:
+        """How each is now, by name: what surfaces tell a model when a search finds nothing."""
+        return {source.name: source.state for source in self.sources}
+
+    async def start(self) -> None:
+        """Begin with all of them; comes back at once."""
+        await asyncio.gather(*(source.start() for source in self.sources))
+
+    async def settled(self) -> None:
+        """Wait until it is known how each of them is."""
+        await asyncio.gather(*(source.settled() for source in self.sources))
+
+    async def refresh(self) -> None:
+        """Bring all their tools up to date now."""
+        await asyncio.gather(*(source.refresh() for source in self.sources))
+
+    async def stop(self) -> None:
+        """Close them all, also when one of them fails to."""
+        outcomes = await asyncio.gather(*(source.stop() for source in self.sources), return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+
+    async def __aenter__(self) -> "SourceGroup":
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+
+# The tools of one source in a catalogue: what is new is added, what changed replaced, what went removed.
+
+
+class Shelf:
+    """One source's part of a catalogue. It touches no tool that it did not put there."""
+
+    def __init__(self, catalog: ToolHolder) -> None:
+        self._catalog = catalog
+        self._tools: dict[str, Tool] = {}
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """What stands on it, in the order it came."""
+        return tuple(self._tools.values())
+
+    def keep(self, tools: Iterable[Tool]) -> list[str]:
+        """Hold exactly these tools; gives a sentence for each that the catalogue refused."""
+        wanted = {tool.name: tool for tool in tools}
+        for name in [name for name in self._tools if name not in wanted]:
+            self._remove(name)
+        new = [tool for name, tool in wanted.items() if name not in self._tools]
+        for name, tool in wanted.items():
+            if name in self._tools and self._tools[name] != tool:
+                self._catalog.replace(tool)
+                self._tools[name] = tool
+        return self._add(new)
+
+    def clear(self) -> None:
+        """Take everything away."""
+        self.keep(())
+
+    def _add(self, tools: list[Tool]) -> list[str]:
+        try:
+            self._catalog.add_all(tools)
+        except CatalogError as error:
+            if len(tools) == 1:
+                return [str(error)]
+            return [refused for tool in tools for refused in self._add([tool])]  # the others can still be held
+        self._tools |= {tool.name: tool for tool in tools}
+        return []
+
+    def _remove(self, name: str) -> None:
+        del self._tools[name]
+        try:
+            self._catalog.remove(name)
+        except CatalogError:  # somebody else took it away; that is what was wanted
+            return
+
+
+# Sources that are read rather than connected to: a document, a card. How they start, settle and stop.
+
+
+class ReadSource(ABC):
+    """Reads once when it starts, again when it is asked to, and takes its tools away when it stops."""
+
+    def __init__(self, name: str, catalog: ToolHolder) -> None:
+        self.name = name  # what its tools have as `source`
+        self._shelf = Shelf(catalog)
+        self._starting: asyncio.Task[None] | None = None
+
+    @abstractmethod
+    async def refresh(self) -> None:
+        """Read it again; a failure is told by `state` and `problem`, and the tools stay as they were."""
+
+    async def start(self) -> None:
+        """Begin to read; comes back at once."""
+        if self._starting is None:
+            self._starting = asyncio.create_task(self.refresh(), name=self.name)
+
+    async def settled(self) -> None:
+        """Wait until it is read, or cannot be."""
+        if self._starting is not None:
+            await asyncio.wait([self._starting])
+
+    async def stop(self) -> None:
+        """Take the tools out of the catalogue."""
+        starting, self._starting = self._starting, None
+        if starting is not None:
+            starting.cancel()
+            with suppress(asyncio.CancelledError):
+                await starting
+        self._shelf.clear()

@@ -1,14 +1,65 @@
 """What a store keeps of a session, as frozen values."""
 
+import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, TypeAlias
 
 from toolcrib.errors import StoreError
 from toolcrib.memory.working import WorkingMemory
+
+# JSON as it is kept: strict when written, so that whatever is kept can be read again, by any program.
+
+
+def to_text(value: object, what: str) -> str:
+    """The JSON text of a value; `what` names it in the error."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StoreError(
+            f"The {what} cannot be kept, because JSON cannot say it: {error}.",
+            hint="Give dicts with text keys, lists, text, finite numbers, booleans and None.",
+        ) from error
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a surrogate pair has no UTF-8, but it has an escape
+        text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return text
+
+
+def from_text(text: str, what: str) -> Any:  # whatever was kept: only the one who kept it knows the shape
+    """The value that was kept."""
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StoreError(
+            f"The {what} cannot be read: {error}.",
+            hint="The store was changed by hand or is damaged: restore it from a backup.",
+        ) from error
+
+
+# Moments as databases keep them: whole microseconds since 1970, exact as a float would not be, and easy to sort.
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def microseconds(moment: datetime) -> int:
+    """The number of a moment."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def moment(microseconds: int) -> datetime:
+    """The moment of a number."""
+    return _EPOCH + timedelta(microseconds=microseconds)
+
+
+def now() -> datetime:
+    """The present moment, by this machine's clock."""
+    return datetime.now(UTC)
+
 
 MOST_ID_CHARACTERS = 200
 MOST_TITLE_CHARACTERS = 200
@@ -128,3 +179,95 @@ def checked_tenant(tenant: str) -> str:
 
 def _is_showable(text: str) -> bool:
     return len(text) <= MOST_ID_CHARACTERS and text.isprintable() and text == text.strip()
+
+
+# A confirmation as a row of a table, and why it cannot be used: the same in every store.
+
+COLUMNS = "id, tool, arguments, digest, created_at, expires_at, settled_at, settled_as"
+ConfirmationRow: TypeAlias = tuple[str, str, str, str, int, int, int | None, str | None]
+
+
+def read_confirmation(row: ConfirmationRow) -> Confirmation:
+    """The confirmation that a row holds, in the order of its columns."""
+    id, tool, arguments, digest, created_at, expires_at, settled_at, settled_as = row
+    return Confirmation(
+        id=id,
+        tool=tool,
+        arguments=from_text(arguments, "arguments"),
+        digest=digest,
+        created_at=moment(created_at),
+        expires_at=moment(expires_at),
+        settled_at=None if settled_at is None else moment(settled_at),
+        settled_as=None if settled_as is None else Settled(settled_as),
+    )
+
+
+def confirmation_row(one: Confirmation) -> ConfirmationRow:
+    """What a row keeps of a confirmation, in the order of its columns."""
+    return (
+        one.id,
+        one.tool,
+        to_text(dict(one.arguments), "arguments"),
+        one.digest,
+        microseconds(one.created_at),
+        microseconds(one.expires_at),
+        None if one.settled_at is None else microseconds(one.settled_at),
+        None if one.settled_as is None else one.settled_as.value,
+    )
+
+
+def refusal_of(held: Confirmation, at: datetime) -> Refusal:
+    """Why a confirmation that is held could not be settled at that moment."""
+    if held.settled_as is not None:
+        return Refusal.USED
+    return Refusal.CHANGED if held.is_pending(at) else Refusal.EXPIRED
+
+
+# What is kept of a session, as rows of tables: the same in every store.
+
+SESSION_COLUMNS = "title, created_at, updated_at, memory, toolbox, usage"
+SessionRow: TypeAlias = tuple[str, int, int, str, str, str]
+InfoRow: TypeAlias = tuple[str, str, int, int, str, int]
+EventRow: TypeAlias = tuple[int, int, str]
+
+
+def read_session(
+    id: str,
+    row: SessionRow,
+    messages: Iterable[tuple[str]],
+    confirmations: tuple[Confirmation, ...],
+    events: tuple[LoggedEvent, ...],
+) -> SessionRecord:
+    """The session that a row holds, in the order of its columns, with what stands in the other tables."""
+    title, created_at, updated_at, memory, toolbox, usage = row
+    return SessionRecord(
+        id=id,
+        title=title,
+        created_at=moment(created_at),
+        updated_at=moment(updated_at),
+        memory=WorkingMemory.from_json(from_text(memory, "working memory")),
+        toolbox=from_text(toolbox, "toolbox"),
+        history=tuple(from_text(text, "message") for (text,) in messages),
+        usage=from_text(usage, "usage"),
+        confirmations=confirmations,
+        events=events,
+    )
+
+
+def read_info(row: InfoRow) -> SessionInfo:
+    """What a list of sessions shows: id, title, when it began and changed, usage, number of messages."""
+    id, title, created_at, updated_at, usage, messages = row
+    return SessionInfo(
+        id=id,
+        title=title,
+        created_at=moment(created_at),
+        updated_at=moment(updated_at),
+        messages=messages,
+        usage=from_text(usage, "usage"),
+    )
+
+
+def read_event(row: EventRow) -> LoggedEvent:
+    """An event of the log: its position, its moment, itself."""
+    position, at, event = row
+    return LoggedEvent(position=position, at=moment(at), event=from_text(event, "event"))

@@ -1,17 +1,15 @@
 """An open session: its state in memory, always equal to what is kept, and the only hand that may change it."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from math import isfinite
-from typing import Any
+from typing import Any, TypeVar
 
 from toolcrib.errors import StoreError
 from toolcrib.memory.working import WorkingMemory
-from toolcrib.stores.cancellation import to_the_end
-from toolcrib.stores.json_text import from_text, to_text
 from toolcrib.stores.record import (
     MOST_TITLE_CHARACTERS,
     Confirmation,
@@ -21,10 +19,33 @@ from toolcrib.stores.record import (
     Settled,
     Step,
     Totals,
+    from_text,
     new_id,
+    to_text,
 )
 from toolcrib.stores.store import SessionWriter
-from toolcrib.tools.cleaning import clean
+from toolcrib.tools.text import clean
+
+# Writes that are finished although their caller is cancelled, so that memory and database do not part.
+
+Result = TypeVar("Result")
+
+
+async def to_the_end(work: Coroutine[Any, Any, Result]) -> Result:
+    """The result of `work`. When the caller is cancelled meanwhile, the work is done first; it takes milliseconds."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        while not task.done():
+            try:
+                await asyncio.wait({task})
+            except asyncio.CancelledError:  # once more; the caller is told below
+                continue
+        if not task.cancelled():
+            task.exception()  # looked at, so that nobody complains that it was not
+        raise
+
 
 CONFIRMATION_EXPIRES_IN = timedelta(hours=1)
 

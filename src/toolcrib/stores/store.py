@@ -4,15 +4,18 @@ A store speaks for one tenant. `for_tenant` gives the same store speaking for an
 can be called with the wrong one.
 """
 
-from collections.abc import AsyncGenerator
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
 from toolcrib.errors import StoreError
-from toolcrib.postgres.address import PostgresAddress, is_postgres
-from toolcrib.stores.record import Confirmation, LoggedEvent, Refusal, SessionInfo, SessionRecord, Settled, Step
+from toolcrib.settings import is_postgres
+from toolcrib.stores.record import Confirmation, LoggedEvent, Refusal, SessionInfo, SessionRecord, Settled, Step, now
 
 if TYPE_CHECKING:
     from toolcrib.stores.session import Session
@@ -110,10 +113,10 @@ class SessionWriter(Protocol):
 def open_store(place: str | Path, *, tenant: str = "") -> Store:
     """The store at a place: the path of a file, made when it is not there, or the URL of a PostgreSQL database."""
     if is_postgres(str(place)):
-        from toolcrib.stores.postgres import PostgresStore  # late: each store needs its own database only
+        from toolcrib.postgres.sessions import PostgresStore  # late: each store needs its own database only
 
         return PostgresStore(str(place), tenant=tenant)
-    from toolcrib.stores.sqlite import SqliteStore  # late, as above
+    from toolcrib.stores.sqlite.store import SqliteStore  # late, as above
 
     return SqliteStore(file_of(place), tenant=tenant)
 
@@ -131,4 +134,98 @@ def file_of(place: str | Path) -> Path:
 
 def shown_place(place: str | Path) -> str:
     """A place as it may be shown: without a password."""
-    return PostgresAddress.read(str(place)).place if is_postgres(str(place)) else str(place)
+    if not is_postgres(str(place)):
+        return str(place)
+    from toolcrib.postgres.database import PostgresAddress  # late: needs the driver
+
+    return PostgresAddress.read(str(place)).place
+
+
+# Following a session's log while somebody else writes it, in this process or another.
+
+PING_SECONDS = 15.0
+
+
+async def follow(
+    store: "Store", session_id: str, *, after: int, ping_seconds: float, look_seconds: float, news: asyncio.Event
+) -> AsyncGenerator[LoggedEvent | None]:
+    """See `Store.follow`. It looks when `news` is set, and every `look_seconds`: news get lost, and holders die."""
+    last_told = time.monotonic()
+    while True:
+        news.clear()
+        is_open = await store.is_open(session_id)  # first: what was logged before it was given back is then seen
+        for event in await store.events(session_id, after=after):
+            after = event.position
+            yield event
+            last_told = time.monotonic()
+        if not is_open:
+            return
+        silence_left = last_told + ping_seconds - time.monotonic()
+        if silence_left <= 0:
+            yield None
+            last_told = time.monotonic()
+            continue
+        try:
+            async with asyncio.timeout(min(look_seconds, silence_left)):
+                await news.wait()
+        except TimeoutError:
+            pass
+
+
+# A place as its operator sees it: all tenants at once, its version, and how much is in it.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceStatus:
+    """What is in a place."""
+
+    engine: str
+    place: str  # without a password
+    form: int  # 0 when nothing is there yet
+    newest_form: int  # that this Toolcrib knows
+    bytes: int = 0
+    tenants: int = 0
+    sessions: int = 0
+    messages: int = 0
+    events: int = 0
+    open_sessions: int = 0  # that somebody writes now
+    open_questions: int = 0  # that a user may still answer
+
+
+class Place(Protocol):
+    """A whole place."""
+
+    def store(self, tenant: str) -> Store:
+        """The sessions of one tenant."""
+        ...
+
+    async def tenants(self) -> tuple[str, ...]:
+        """Those that have sessions."""
+        ...
+
+    async def status(self) -> PlaceStatus:
+        """What is in it; only looks, also at what an older version wrote."""
+        ...
+
+    async def bring_up(self) -> None:
+        """Make the tables, or bring them to the newest form."""
+        ...
+
+    async def tidy(self) -> int:
+        """Forget the leases of the dead, and give back what space can be given; how many leases these were."""
+        ...
+
+    async def close(self) -> None: ...
+    async def __aenter__(self) -> Self: ...
+    async def __aexit__(self, *raised: object) -> None: ...
+
+
+def open_place(place: str | Path, *, clock: Callable[[], datetime] = now) -> Place:
+    """The place of this name (see `open_store`)."""
+    if is_postgres(str(place)):
+        from toolcrib.postgres.sessions import PostgresPlace  # late: each needs its own database only
+
+        return PostgresPlace(str(place), clock)
+    from toolcrib.stores.sqlite.store import SqlitePlace  # late, as above
+
+    return SqlitePlace(file_of(place), clock)

@@ -1,1 +1,22 @@
 """WHAT a tool is. Values only: nothing here knows a catalog, a search or a model."""
+
+from typing import TYPE_CHECKING
+
+from toolcrib._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from toolcrib.tools.extraction import Entity as Entity, Extraction as Extraction
+    from toolcrib.tools.protocol import Protocol as Protocol
+    from toolcrib.tools.result import ToolResult as ToolResult
+    from toolcrib.tools.tool import Risk as Risk, Tool as Tool, ToolCall as ToolCall
+
+_HOMES = {
+    "Entity": "toolcrib.tools.extraction",
+    "Extraction": "toolcrib.tools.extraction",
+    "Protocol": "toolcrib.tools.protocol",
+    "Risk": "toolcrib.tools.tool",
+    "Tool": "toolcrib.tools.tool",
+    "ToolCall": "toolcrib.tools.tool",
+    "ToolResult": "toolcrib.tools.result",
+}
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypedDict, Unpack, overload
 
 from toolcrib.errors import ToolDefinitionError, did_you_mean
-from toolcrib.tools.description import first_sentence
 from toolcrib.tools.extraction import Extractor
 from toolcrib.tools.protocol import Protocol
+from toolcrib.tools.text import first_sentence
 from toolcrib.tools.tool import Risk, Tool
 
 
@@ -53,8 +53,12 @@ def _made_of(function: object, options: ToolOptions) -> Tool:
         )
     called = _checked_function(function)
 
-    from toolcrib.tools.function_call import FunctionCall  # late: loads pydantic
-    from toolcrib.tools.signature import Signature, label, underlying
+    from toolcrib.tools.call import (
+        FunctionCall,  # late: loads pydantic
+        Signature,
+        label,
+        underlying,
+    )
 
     plain = underlying(called)
     summary, descriptions = _words(inspect.getdoc(plain) or "")

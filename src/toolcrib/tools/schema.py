@@ -6,6 +6,19 @@ from typing import Any, cast
 
 from toolcrib.errors import ToolDefinitionError
 
+# Parts of JSON that strangers wrote: what is not of the kind that was expected counts as empty.
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """A JSON object; an empty one in place of anything else, for documents get much wrong."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
+def items(value: object) -> list[object]:
+    """A JSON list; an empty one in place of anything else."""
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
 # Far beyond any hand-made schema, and far below what would fill a context window.
 MOST_SCHEMA_CHARACTERS = 256 * 1024
 # Deeper than any schema a model can fill, and shallow enough to be walked by plain recursion on every Python.

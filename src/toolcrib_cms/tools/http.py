@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from toolcrib.sources.web_guard import Web, WebLimits, WebResponse
+from toolcrib.sources import Web, WebLimits, WebResponse
 from toolcrib_cms.tools.arguments import Row
 
 _MOST_LETTERS = 20_000  # of a body that a model gets to read

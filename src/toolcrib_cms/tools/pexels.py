@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, ValidationError
 from sqlalchemy import select
 
-from toolcrib.sources.web_guard import Web, WebLimits
+from toolcrib.sources import Web, WebLimits
 from toolcrib_cms.content.slugs import slug_of
 from toolcrib_cms.errors import RefusalError
 from toolcrib_cms.media.library import MOST_BYTES, Picture, ending

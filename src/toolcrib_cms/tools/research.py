@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, Field, ValidationError
 
 from toolcrib import ToolcribError
-from toolcrib.sources.web_guard import Web, WebLimits
+from toolcrib.sources import Web, WebLimits
 from toolcrib_cms.errors import RefusalError
 from toolcrib_cms.services import Services, ask_json, not_configured
 from toolcrib_cms.tools.arguments import Row

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.offline import Talk, notes_catalog
 from toolcrib.search.index import ToolIndex
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores.sqlite.store import SqliteStore
 from toolcrib_cms import build
 from toolcrib_cms.cms import Cms
 

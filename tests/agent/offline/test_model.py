@@ -13,9 +13,9 @@ from tests.support.offline import notes_catalog
 from toolcrib.agent.models import model_for
 from toolcrib.agent.offline import OfflineModel
 from toolcrib.agent.toolset import CribToolset
-from toolcrib.discovery.search_surface import search_surface
+from toolcrib.discovery.native import schema
+from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.toolbox import Toolbox
-from toolcrib.discovery.wire import schema
 
 
 def agent(**options: Any) -> Agent[None, str]:

@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from tests.support.offline import Talk, notes_catalog
-from toolcrib.discovery.browse_surface import browse_surface
-from toolcrib.discovery.domain_surface import domain_surface
-from toolcrib.discovery.get_tool import compact_surface
 from toolcrib.discovery.modes import Mode
-from toolcrib.discovery.search_surface import search_surface
+from toolcrib.discovery.surfaces.browse import browse_surface, compact_surface
+from toolcrib.discovery.surfaces.domains import domain_surface
+from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.toolbox import Toolbox
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores.sqlite.store import SqliteStore
 from toolcrib.tools.tool import Tool
 
 GREP = "find a tool that can grep file contents and tell me what it requires; do not run it"

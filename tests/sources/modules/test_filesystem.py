@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.calls import Calls
 from toolcrib.errors import ModuleError
+from toolcrib.sources.modules import files as whole_files
 from toolcrib.sources.modules.registry import module
-from toolcrib.sources.modules.workdir import files as whole_files
 
 FIVE = "one\ntwo\nthree\nfour\nfive\n"
 

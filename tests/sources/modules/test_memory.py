@@ -12,8 +12,7 @@ import pytest
 from tests.support.calls import Calls
 from toolcrib.errors import ModuleError
 from toolcrib.search.index import ToolIndex
-from toolcrib.sources.modules.memory.note import Note
-from toolcrib.sources.modules.memory.note_shelf import NoteShelf, ShelfStep
+from toolcrib.sources.modules.notes import Note, NoteShelf, ShelfStep
 
 FACTS = [
     "The user prefers tea over coffee",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from toolcrib.errors import ModuleError
-from toolcrib.policy import Decision, Policy
+from toolcrib.policy.policy import Decision, Policy
 from toolcrib.sources.modules import registry
 from toolcrib.sources.modules.registry import module, module_names, option_names, options_schema
 from toolcrib.tools.function import tool

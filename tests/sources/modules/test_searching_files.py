@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tests.support.calls import Calls
-from toolcrib.sources.modules.filesystem import grep as grep_room, line_matcher
-from toolcrib.sources.modules.filesystem.globs import Glob, split
-from toolcrib.sources.modules.filesystem.ripgrep import files_with, find_ripgrep
+from toolcrib.sources.modules.filesystem import line_matcher, search as grep_room
+from toolcrib.sources.modules.filesystem.search import Glob, files_with, find_ripgrep, split
 
 needs_ripgrep = pytest.mark.skipif(
     shutil.which("rg") is None, reason="ripgrep is not installed: its path is not tested"
@@ -121,7 +120,7 @@ async def test_a_walk_that_takes_too_long_is_stopped(
     write(tmp_path, {"a.txt": b"needle"})
     times = iter([0.0, *[1000.0] * 10])
     monkeypatch.setattr(grep_room, "monotonic", lambda: next(times))
-    monkeypatch.setattr("toolcrib.sources.modules.workdir.tree.monotonic", lambda: 1000.0)
+    monkeypatch.setattr("toolcrib.sources.modules.files.monotonic", lambda: 1000.0)
     files = Calls("filesystem", tmp_path, ripgrep=ripgrep)
     assert "Give a `path` further down." in await files.refused("fs_grep", pattern="needle")
 

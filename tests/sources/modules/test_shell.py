@@ -15,10 +15,10 @@ import pytest
 from tests.support import PATIENCE
 from tests.support.calls import Calls
 from toolcrib.errors import ModuleError
-from toolcrib.policy import Decision, Policy
+from toolcrib.policy.policy import Decision, Policy
+from toolcrib.sources.modules import process as job, process as leftovers, shell as shell_tools
+from toolcrib.sources.modules.process import find_bubblewrap, wrapped
 from toolcrib.sources.modules.registry import module
-from toolcrib.sources.modules.shell import job, leftovers, tools as shell_tools
-from toolcrib.sources.modules.shell.sandbox import find_bubblewrap, wrapped
 
 # Not the one of a virtual environment: that may lie in a folder which a sandbox does not show.
 PYTHON: str = getattr(sys, "_base_executable", sys.executable)

@@ -11,10 +11,10 @@ import pytest
 from tests.support.calls import Calls
 from tests.support.web_server import Answer, WebServer, serve_web
 from toolcrib.errors import ModuleError
+from toolcrib.sources.modules import web as web_tools
 from toolcrib.sources.modules.registry import module
-from toolcrib.sources.modules.web import tools as web_tools
-from toolcrib.sources.modules.web.readable import readable
-from toolcrib.sources.web_guard import WebGuard
+from toolcrib.sources.modules.web import readable
+from toolcrib.sources.web import WebGuard
 
 ARTICLE = """<html><head><title>Ferns at home</title><body><nav>Menu Shop Login</nav>
 <article><h1>Ferns at home</h1>

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from toolcrib.catalog import Catalog
-from toolcrib.discovery.browse_surface import browse_surface
-from toolcrib.discovery.signature import signature
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.discovery.render import signature
+from toolcrib.discovery.surfaces.browse import browse_surface
 from toolcrib.discovery.tokens import count_tokens, definition_tokens
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.search.index import ToolIndex

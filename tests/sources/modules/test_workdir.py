@@ -10,9 +10,9 @@ import pytest
 
 from tests.support.calls import Calls
 from toolcrib.errors import PathRefusedError, ToolRefusedError
-from toolcrib.sources.modules.workdir import files as whole_files, tree as tree_room
-from toolcrib.sources.modules.workdir.tree import Tree, entries
-from toolcrib.sources.modules.workdir.workdir import Workdir
+from toolcrib.sources.modules import files as tree_room, files as whole_files
+from toolcrib.sources.modules.files import Tree, entries
+from toolcrib.sources.modules.workdir import Workdir
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")

@@ -11,10 +11,9 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from toolcrib import Catalog
 from toolcrib.agent.crib import Crib
 from toolcrib.cli.serve import run_server
-from toolcrib.server.options import Options
-from toolcrib.server.served import Served
-from toolcrib.server.taken_socket import taken_socket
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.server.services import Served
+from toolcrib.serving import Options, taken_socket
+from toolcrib.stores.sqlite.store import SqliteStore
 
 ATTACK = (
     '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script><svg onload="window.hacked=1"></svg>'

@@ -16,7 +16,7 @@ from mcp.shared.auth import OAuthClientInformationFull
 from pydantic import AnyUrl
 
 from tests.support import PATIENCE
-from toolcrib.sources.mcp_server import McpServer, read_mcp_server
+from toolcrib.sources.mcp.config import McpServer, read_mcp_server
 
 SOON = PATIENCE
 

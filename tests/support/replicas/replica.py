@@ -25,16 +25,13 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
 from toolcrib.agent.crib import Crib
-from toolcrib.catalog import Catalog
-from toolcrib.catalog_shared import SharedCatalog
-from toolcrib.catalog_shared_calls import FromCatalog
-from toolcrib.catalog_shared_source import SharedSource
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.postgres.catalog import SharedCatalog
 from toolcrib.postgres.database import PostgresDatabase
-from toolcrib.server.app import create_app
-from toolcrib.server.listening import listen
-from toolcrib.server.options import Options
-from toolcrib.server.served import Served
-from toolcrib.server.taken_socket import taken_socket
+from toolcrib.postgres.replica import FromCatalog, SharedSource
+from toolcrib.server.app import create_app, listen
+from toolcrib.server.services import Served
+from toolcrib.serving import Options, taken_socket
 from toolcrib.stores.store import open_store
 
 SOURCE = "shop"

@@ -9,7 +9,7 @@ from toolcrib.agent.offline.parameters import singular
 from toolcrib.agent.offline.request_text import RequestText
 from toolcrib.agent.offline.wording import say
 from toolcrib.search.text import words
-from toolcrib.tools.cleaning import clean as plain
+from toolcrib.tools.text import clean as plain
 
 MOST_ROWS = 10
 MOST_TEXT = 1_500

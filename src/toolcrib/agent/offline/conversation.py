@@ -17,7 +17,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.tools import ToolDefinition
 
-from toolcrib.agent.agreement import is_pressed
+from toolcrib.agent.confirmation import is_pressed
 from toolcrib.agent.offline.json_shapes import as_object
 from toolcrib.agent.offline.known_tools import KnownTool
 from toolcrib.agent.offline.request_text import RequestText

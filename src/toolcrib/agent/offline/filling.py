@@ -1,5 +1,6 @@
 """Arguments from the user's words: one value for each parameter the words speak of, by its type, its name and its
-description. What names a thing that exists is filled in `references.py`; what is not said is never made up."""
+description. What names a thing that exists is filled in `references.py`; what is not said is never made up.
+"""
 
 import re
 from typing import Any

@@ -11,7 +11,7 @@ from toolcrib.agent.offline.known_tools import KnownTool, listed_in, specified_i
 from toolcrib.agent.offline.meaning import is_like
 from toolcrib.agent.offline.ranking import ranked
 from toolcrib.agent.offline.request_text import RequestText
-from toolcrib.discovery.breadth import SURE_FROM, worth_showing
+from toolcrib.discovery.handover import SURE_FROM, worth_showing
 
 Given = TypeVar("Given")
 # A plan asks for calls and is sent their results; it is written as if they came back at once.

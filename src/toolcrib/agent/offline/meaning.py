@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from toolcrib.agent.offline.known_tools import DEEDS, Deed
 from toolcrib.agent.offline.vocabulary import VERBS
-from toolcrib.search.builtin_embedder import BuiltinEmbedder
+from toolcrib.search.embedders.builtin import BuiltinEmbedder
 
 LIKE = 0.46  # from here on two single words mean the same; most unlike ones stay below 0.3, neighbours below 0.44
 SAME = 0.68  # and from here on one says no more than the other: a "Preisseite" is like a page, but says more

@@ -1,5 +1,6 @@
 """What the brain does in a turn. The plan is written as if calls came back at once, and each request plays it from the
-start with the results there are (`replay.py`): so the brain keeps no state, and the same messages give one reply."""
+start with the results there are (`replay.py`): so the brain keeps no state, and the same messages give one reply.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

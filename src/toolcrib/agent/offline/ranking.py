@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from toolcrib.agent.offline.known_tools import KnownTool
-from toolcrib.search.following import Step
+from toolcrib.search.corpus import Step
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.result import SearchResult
 from toolcrib.tools.result import ToolResult

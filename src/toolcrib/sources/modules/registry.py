@@ -1,16 +1,60 @@
 """Which modules there are, and how one is made of its options. Loads pydantic; import it late."""
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, TypeAlias, get_type_hints
+from typing import Any, TypeAlias, cast, get_type_hints
 
 from pydantic import ConfigDict, SkipValidation, ValidationError, create_model, validate_call
 
 from toolcrib.errors import ModuleError, ToolcribError, did_you_mean
+from toolcrib.tools.function import ToolOptions, tool
+from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
+
+# From a method to a tool: its first paragraph is the description, its refusals are failed results.
+
+
+def offered(methods: Iterable[Callable[..., Any]], words: Mapping[str, ToolOptions]) -> tuple[Tool, ...]:
+    """The tools of sync and async methods, with what is said about each."""
+    return tuple(_tool(method, words[method.__name__]) for method in methods)
+
+
+def _tool(method: Callable[..., Any], words: ToolOptions) -> Tool:
+    description = " ".join((inspect.getdoc(method) or "").partition("\n\n")[0].split())
+    called = _refusing_later(method) if inspect.iscoroutinefunction(method) else _refusing(method)
+    return tool(called, **{"description": description, **words})
+
+
+def _refusing(method: Callable[..., object]) -> Callable[..., object]:
+    @wraps(method)
+    def call(**arguments: Any) -> object:
+        try:
+            return method(**arguments)
+        except ToolcribError as error:
+            return failure(error)
+
+    return call
+
+
+def _refusing_later(method: Callable[..., object]) -> Callable[..., Awaitable[object]]:
+    @wraps(method)
+    async def call(**arguments: Any) -> object:
+        try:
+            return await cast("Awaitable[object]", method(**arguments))
+        except ToolcribError as error:
+            return failure(error)
+
+    return call
+
+
+def failure(error: ToolcribError) -> ToolResult:
+    """What the model reads instead of an exception."""
+    return ToolResult.failure(f"{error} {error.hint}" if error.hint else str(error))
+
 
 ENTRY_POINTS = "toolcrib.modules"
 
@@ -19,9 +63,9 @@ ModuleFactory: TypeAlias = Callable[..., Iterable[Tool]]  # called with `workdir
 # Loaded when asked for: an app without a shell never imports one.
 _OURS: Mapping[str, str] = {
     "filesystem": "toolcrib.sources.modules.filesystem.tools",
-    "memory": "toolcrib.sources.modules.memory.tools",
-    "web": "toolcrib.sources.modules.web.tools",
-    "shell": "toolcrib.sources.modules.shell.tools",
+    "memory": "toolcrib.sources.modules.memory",
+    "web": "toolcrib.sources.modules.web",
+    "shell": "toolcrib.sources.modules.shell",
 }
 
 

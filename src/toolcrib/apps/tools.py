@@ -1,0 +1,181 @@
+"""The tools of an app: modules, Python, MCP servers and metadata, in one catalogue that follows its sources."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from toolcrib.apps.load import AppDocument, Keys, Mistake, named_server, servers_of_file
+from toolcrib.apps.spec import OpenApi, RemoteAgent, Tools
+from toolcrib.apps.variables import Variables
+from toolcrib.catalog.catalog import Catalog, Change
+from toolcrib.catalog.loading import load_catalog
+from toolcrib.discovery import render as refusals
+from toolcrib.errors import ModuleError, ToolcribError
+from toolcrib.settings import Settings
+from toolcrib.sources.mcp.config import McpServer
+from toolcrib.sources.source import Source
+from toolcrib.tools.result import ToolResult
+from toolcrib.tools.tool import Tool
+
+_FORMS = "Write `package.module:catalog`, a Python file or a folder of them; paths count from the app's file."
+
+
+@dataclass(slots=True)
+class Supply:
+    """Fills catalogues. What is wrong is gathered, so that all of it can be told at once."""
+
+    document: AppDocument
+    variables: Variables
+    workdir: Path
+    app_id: str
+    mistakes: list[Mistake] = field(default_factory=list[Mistake])
+    sources: list[Source] = field(default_factory=list[Source])  # that live outside, and have to be started
+
+    def catalog(self, at: tuple[str | int, ...], tools: Tools) -> Catalog:
+        """The tools that a part of the file names."""
+        catalog = Catalog()
+        for name, options in tools.modules.items():
+            self._try((*at, "modules", name), lambda name=name, options=options: self._module(catalog, name, options))
+        for number, place in enumerate(tools.python):
+            self._try((*at, "python", number), lambda place=place: self._python(catalog, place))
+        for number, file in enumerate(tools.metadata):
+            path = self.document.folder / file
+            self._try((*at, "metadata", number), lambda path=path: catalog.load_metadata(path))
+        for number, file in enumerate(tools.mcp_files):
+            self._try((*at, "mcp_files", number), lambda file=file: self._mcp_file(catalog, file))
+        for name, entry in tools.mcp_servers.items():
+            self._try((*at, "mcp_servers", name), lambda name=name, entry=entry: self._mcp_server(catalog, name, entry))
+        for name, service in tools.openapi.items():
+            self._try((*at, "openapi", name), lambda name=name, service=service: self._openapi(catalog, name, service))
+        for name, agent in tools.a2a.items():
+            self._try((*at, "a2a", name), lambda name=name, agent=agent: self._a2a(catalog, name, agent))
+        return catalog
+
+    def _try(self, keys: Keys, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except ModuleError as error:
+            option = next((name for name in error.options), None)
+            self.mistakes.append(Mistake((*keys, *([option] if option else [])), _said(error)))
+        except ToolcribError as error:
+            self.mistakes.append(Mistake(keys, _said(error)))
+
+    def _module(self, catalog: Catalog, name: str, options: Mapping[str, Any] | None) -> None:
+        from toolcrib.search.index import ToolIndex
+        from toolcrib.sources.modules.registry import (
+            module,  # late: loads pydantic models of its own
+            module_names,
+        )
+
+        given = self.variables.expanded(dict(options or {}))
+        if name == "memory" and name in module_names():
+            given = {"scope": self.app_id, "index": ToolIndex, **given}
+        self._hold(catalog, module(name, workdir=self.workdir, **given))
+
+    def _python(self, catalog: Catalog, place: str) -> None:
+        source = load_catalog(place, folder=self.document.folder, forms=_FORMS)
+        self._hold(catalog, source)
+        source.subscribe(lambda change: self._follow(catalog, change))
+
+    def _follow(self, catalog: Catalog, change: Change) -> None:
+        """What is registered at run time is found at the next call."""
+        added = {tool.name: tool for tool in change.added}
+        for name in change.removed:
+            if name in catalog and name not in added:
+                catalog.remove(name)
+        for name, tool in added.items():
+            (catalog.replace if name in catalog else catalog.add)(self._guarded(tool))
+
+    def _mcp_file(self, catalog: Catalog, file: str) -> None:
+        for server in servers_of_file(file, self.variables, self.document.folder):
+            self._mcp(catalog, server)
+
+    def _mcp_server(self, catalog: Catalog, name: str, entry: Mapping[str, Any]) -> None:
+        self._mcp(catalog, named_server(name, entry, self.variables, self.document.folder))
+
+    def _mcp(self, catalog: Catalog, server: McpServer) -> None:
+        from toolcrib.sources.mcp.login import saved_login
+        from toolcrib.sources.mcp.source import McpSource  # late: loads the MCP libraries, from the extra `gateway`
+
+        for value in (*server.environment.values(), *server.headers.values()):
+            self.variables.secrets.add(value)
+        login = saved_login(server, Settings.from_environment(self.variables.environment).logins)
+        self.sources.append(McpSource(server, _Holder(catalog, self._guarded), auth=login))
+
+    def _openapi(self, catalog: Catalog, name: str, service: OpenApi) -> None:
+        from toolcrib.sources.openapi.source import OpenApiSource  # late: only apps with services need it
+
+        given = self.variables.expanded(service.document)
+        document = given if given.startswith(("http://", "https://")) else self.document.folder / given
+        source = OpenApiSource(
+            name,
+            document,
+            _Holder(catalog, self._guarded),
+            base_url=self.variables.expanded(service.base_url) or None,
+            key=self._key(service),
+            open_origins=tuple(self.variables.expanded(service.open_origins)),
+        )
+        self.sources.append(source)
+
+    def _a2a(self, catalog: Catalog, name: str, agent: RemoteAgent) -> None:
+        from toolcrib.sources.a2a import A2aSource  # late, as above
+
+        source = A2aSource(
+            name,
+            self.variables.expanded(agent.address),
+            _Holder(catalog, self._guarded),
+            key=self._key(agent),
+            open_origins=tuple(self.variables.expanded(agent.open_origins)),
+        )
+        self.sources.append(source)
+
+    def _key(self, service: OpenApi | RemoteAgent) -> str | None:
+        if service.credential:
+            return self.variables.credential(service.credential)
+        return self.variables.expanded(service.key)
+
+    def _hold(self, catalog: Catalog, tools: Iterable[Tool]) -> None:
+        catalog.add_all(map(self._guarded, tools))
+
+    def _guarded(self, tool: Tool) -> Tool:
+        return guarded(tool, self.variables)
+
+
+@dataclass(frozen=True, slots=True)
+class _Holder:
+    """A catalogue for a source, with each tool guarded on its way in."""
+
+    catalog: Catalog
+    guarded: Callable[[Tool], Tool]
+
+    def add_all(self, tools: Iterable[Tool]) -> None:
+        self.catalog.add_all(map(self.guarded, tools))
+
+    def replace(self, tool: Tool) -> None:
+        self.catalog.replace(self.guarded(tool))
+
+    def remove(self, name: str) -> object:
+        return self.catalog.remove(name)
+
+
+def guarded(tool: Tool, variables: Variables) -> Tool:
+    """The tool, whose results never hold a secret of the app: a command may print its environment."""
+
+    async def call(arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
+        secrets = variables.secrets
+        if not secrets.values:
+            return ToolResult.of(await tool.call(arguments, context))
+        try:
+            result = ToolResult.of(await tool.call(arguments, context))
+        except Exception as error:  # foreign code: a tool; what it says of itself may quote a key
+            if secrets.hidden(str(error)) == str(error):
+                raise
+            result = refusals.broken(tool.name, error)
+        return replace(result, text=secrets.hidden(result.text), value=secrets.hidden_in(result.value))
+
+    return tool.with_metadata(call=call)
+
+
+def _said(error: ToolcribError) -> str:
+    return f"{error} {error.hint}" if error.hint else str(error)

@@ -1,0 +1,24 @@
+"""WHICH tools we hold: the catalog, its metadata and checks, how it is loaded, which definitions were approved.
+
+It knows tools and YAML files. How tools are found, and who may call them, is not known here.
+"""
+
+from typing import TYPE_CHECKING
+
+from toolcrib._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from toolcrib.catalog.approvals import Gate as Gate, Lock as Lock, open_lock as open_lock
+    from toolcrib.catalog.catalog import Catalog as Catalog
+    from toolcrib.catalog.check import Problem as Problem
+    from toolcrib.catalog.loading import load_catalog as load_catalog
+
+_HOMES = {
+    "Catalog": "toolcrib.catalog.catalog",
+    "Gate": "toolcrib.catalog.approvals",
+    "Lock": "toolcrib.catalog.approvals",
+    "Problem": "toolcrib.catalog.check",
+    "load_catalog": "toolcrib.catalog.loading",
+    "open_lock": "toolcrib.catalog.approvals",
+}
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

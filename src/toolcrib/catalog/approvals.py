@@ -1,0 +1,344 @@
+"""Which tool definitions somebody approved: a file with each definition and its hash, made to be read and committed.
+
+The first list of a source is trusted: whoever puts a server into a configuration and starts it runs its code already.
+What comes later, a new tool or one byte in an old one, waits until somebody approves it.
+"""
+
+import json
+import logging
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import unified_diff
+from hashlib import sha256
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any, Protocol, runtime_checkable
+
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.errors import GatewayError
+from toolcrib.settings import is_postgres
+from toolcrib.tools.schema import items, mapping
+from toolcrib.tools.text import clean_json, plainly_described, visible
+from toolcrib.tools.tool import Tool
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """One definition, as it was approved or as it waits for that."""
+
+    source: str
+    definition: Mapping[str, Any]
+
+    @property
+    def digest(self) -> str:
+        """The same only for the very same definition."""
+        said = json.dumps(self.definition, sort_keys=True, separators=(",", ":"))
+        return sha256(said.encode()).hexdigest()
+
+    def to_json(self) -> dict[str, Any]:
+        return {"source": self.source, "sha256": self.digest, "definition": dict(self.definition)}
+
+
+@runtime_checkable
+class ForeignCall(Protocol):
+    """The call of a tool that somebody else described."""
+
+    @property
+    def as_published(self) -> dict[str, Any]:
+        """The definition as its author wrote it, before anything was cleaned."""
+        ...
+
+
+def pin_of(tool: Tool) -> Pin:
+    """What there is to approve of a tool."""
+    if isinstance(tool.call, ForeignCall):
+        definition = tool.call.as_published
+    else:
+        definition = {"description": tool.description, "parameters": dict(tool.parameters), "risk": tool.risk.value}
+    return Pin(tool.source, definition)
+
+
+class Approvals(Protocol):
+    """The seam: where approvals are kept. A file does it for one machine, `shared_lock.py` for many."""
+
+    pins: dict[str, Pin]
+    awaited: set[str]  # sources whose first list has not come yet
+    keeps: bool  # off: it only looks
+
+    def approves(self, name: str, pin: Pin) -> bool: ...
+    def approve(self, pins: Mapping[str, Pin]) -> None: ...
+    def trust(self, first: Mapping[str, Pin]) -> Mapping[str, Pin]: ...
+    def reread(self) -> bool: ...
+    def waiting(self) -> dict[str, Pin]: ...
+    def write_waiting(self, pins: Mapping[str, Pin], sources: Iterable[str]) -> None: ...
+    def close(self) -> None: ...
+
+
+def open_lock(place: str | Path, sources: Iterable[str] = (), *, keep: bool = True) -> Approvals:
+    """The approvals at a place: a file, or `postgresql://user@host/database#name`, which many gateways share."""
+    if is_postgres(str(place)):
+        from toolcrib.postgres.approvals import SharedLock  # late: a file needs no database
+
+        return SharedLock.open(str(place), sources, keep=keep)
+    return Lock.open(Path(place), sources, keep=keep)
+
+
+class Lock:
+    """The file. Several gateways may share it; what another one, or `gateway approve`, wrote counts at once."""
+
+    def __init__(self, path: Path, pins: Mapping[str, Pin], awaited: Iterable[str]) -> None:
+        self.path = path
+        self.pins = dict(pins)
+        self.awaited = set(awaited)  # sources whose first list has not come yet
+        self.keeps = True
+        self._read_at = _state(path)
+
+    @classmethod
+    def open(cls, path: Path, sources: Iterable[str] = (), *, keep: bool = True) -> "Lock":
+        """The lock of a file. A file that is not there is made: then the first list of these sources is trusted.
+
+        Without `keep` it only looks: nothing is written.
+        """
+        lock = cls(path, *_read(path)) if path.exists() else cls(path, {}, sources)
+        lock.keeps = keep
+        if not path.exists():
+            lock.save()
+        return lock
+
+    def approves(self, name: str, pin: Pin) -> bool:
+        """Whether somebody approved this definition of this tool, from this source."""
+        held = self.pins.get(name)
+        return held is not None and held.source == pin.source and held.digest == pin.digest
+
+    def approve(self, pins: Mapping[str, Pin]) -> None:
+        """Approve these from now on, beside what somebody else approved meanwhile."""
+        self.reread()
+        self.pins |= pins
+        self.awaited -= {pin.source for pin in pins.values()}
+        self.save()
+
+    def trust(self, first: Mapping[str, Pin]) -> Mapping[str, Pin]:
+        """Approve the first list of sources that are still awaited, and say which those were."""
+        self.reread()  # another gateway may have seen another first list
+        trusted = {name: pin for name, pin in first.items() if pin.source in self.awaited}
+        if trusted:
+            self.approve(trusted)
+        return trusted
+
+    def reread(self) -> bool:
+        """Take what somebody else wrote; gives whether there was something."""
+        now = _state(self.path)
+        if now == self._read_at:
+            return False
+        self._read_at = now
+        if now is not None:  # a file that went away takes no approval with it
+            self.pins, awaited = _read(self.path)
+            self.awaited = set(awaited)
+        return True
+
+    def waiting(self) -> dict[str, Pin]:
+        """What gateways hold back until somebody approves it."""
+        return read_pins(quarantine_file(self.path))
+
+    def write_waiting(self, pins: Mapping[str, Pin], sources: Iterable[str]) -> None:
+        """Let exactly these wait, of these sources; without anything that waits there is no file."""
+        file, own = quarantine_file(self.path), set(sources)
+        others = {name: pin for name, pin in self.waiting().items() if pin.source not in own}
+        tools = {name: pin.to_json() for name, pin in sorted((others | dict(pins)).items())}
+        if tools:
+            write_json(file, {"version": VERSION, "tools": tools})
+        else:
+            file.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+    def save(self) -> None:
+        """Write the file, whole or not at all."""
+        if not self.keeps:
+            return
+        tools = {name: pin.to_json() for name, pin in sorted(self.pins.items())}
+        write_json(self.path, {"version": VERSION, "awaited": sorted(self.awaited), "tools": tools})
+        self._read_at = _state(self.path)
+
+
+def quarantine_file(lock: Path) -> Path:
+    """Where the definitions stand that wait for approval. Nobody needs to keep it: gateways write it anew."""
+    return lock.with_name(f"{lock.name}.quarantine")
+
+
+def read_pins(path: Path) -> dict[str, Pin]:
+    """The definitions in a file of ours; none if it is not there."""
+    return _read(path)[0] if path.exists() else {}
+
+
+def write_json(path: Path, document: Mapping[str, Any], *, indent: int = 1) -> None:
+    """Write a file, whole or not at all."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=".", suffix=".new", delete=False) as new:
+            new.write(json.dumps(document, ensure_ascii=True, indent=indent) + "\n")
+        os.replace(new.name, path)
+    except OSError as error:
+        raise GatewayError(f"{path}: it cannot be written: {error.strerror}.", hint="Name another place.") from error
+
+
+def _read(path: Path) -> tuple[dict[str, Pin], list[str]]:
+    try:
+        document = mapping(json.loads(path.read_text("utf-8")))
+        if document.get("version") != VERSION:
+            raise ValueError("it was written by another version")
+        pins = {name: Pin(entry["source"], entry["definition"]) for name, entry in mapping(document["tools"]).items()}
+        for name, pin in pins.items():
+            if pin.digest != document["tools"][name]["sha256"]:
+                raise ValueError(f"the hash of {name!r} does not fit its definition")
+        return pins, [str(source) for source in items(document.get("awaited"))]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        hint = "Put the file back as it was, or remove it and approve everything anew."
+        raise GatewayError(f"{path}: this is no lock file, or a damaged one: {error}.", hint=hint) from error
+
+
+def _state(path: Path) -> tuple[int, int, int] | None:
+    try:
+        held = path.stat()
+    except OSError:
+        return None
+    return held.st_mtime_ns, held.st_size, held.st_ino
+
+
+# What changed in a tool's definition, as a person reads it: line by line, and what cannot be seen made visible.
+
+
+def difference(name: str, approved: Pin | None, offered: Pin) -> str:
+    """The change of one tool; of a new one, all of it."""
+    if approved is None:
+        body = "\n".join(f"+ {line}" for line in _lines(offered.definition))
+        return f"{name} ({offered.source}) is new:\n{body}"
+    moved = "" if approved.source == offered.source else f", and came from {approved.source} before"
+    changed = unified_diff(_lines(approved.definition), _lines(offered.definition), n=1, lineterm="")
+    shown = [f"{line[0]} {line[1:]}" for line in list(changed)[2:] if not line.startswith("@@")]
+    return "\n".join([f"{name} ({offered.source}) changed{moved}:", *shown])
+
+
+def _lines(definition: Mapping[str, Any]) -> list[str]:
+    rest = {key: value for key, value in definition.items() if key != "description"}
+    words = str(definition.get("description", "")).splitlines()
+    said = [f"{'  ' if number else 'description: '}{_seen(line)}" for number, line in enumerate(words)]
+    return [*said, *map(_seen, json.dumps(rest, ensure_ascii=False, indent=2, sort_keys=True).splitlines())]
+
+
+def _seen(line: str) -> str:
+    """The line with what people do not see, and models read, written out as `\\u200b`."""
+    return "".join(sign if visible(sign) == sign else clean_json([sign])[2:-2] for sign in line)
+
+
+# Stands between the sources and the catalogue: a definition that nobody approved is held back, out of all sight.
+
+logger = logging.getLogger(__name__)
+
+
+class Gate:
+    """A catalogue as sources see it. Without a lock everything goes through.
+
+    What is held back is neither found nor called. It is written beside the approvals, from where
+    `toolcrib gateway approve` reads it.
+    """
+
+    def __init__(self, catalog: Catalog, lock: Approvals | None = None) -> None:
+        self.catalog = catalog
+        self.lock = lock
+        self._held: dict[str, Tool] = {}
+        self._sources: set[str] = set()  # those that this gate has seen
+        self._closed = False
+
+    @property
+    def quarantined(self) -> tuple[Tool, ...]:
+        """What waits to be approved."""
+        return tuple(self._held.values())
+
+    def awaits(self, source: str) -> bool:
+        """Whether the first list of this source is still to come, and to be trusted."""
+        return self.lock is not None and source in self.lock.awaited
+
+    def add_all(self, tools: Iterable[Tool]) -> None:
+        """Take tools, and hold back what is not approved."""
+        offered = list(tools)
+        self._sources |= {tool.source for tool in offered}
+        if self.lock is None:
+            self.catalog.add_all(map(_plain, offered))
+            return
+        pins = {tool.name: pin_of(tool) for tool in offered}
+        first = {name: pin for name, pin in pins.items() if pin.source in self.lock.awaited}
+        first = self.lock.trust(first) if first else first
+        good = [tool for tool in offered if tool.name in first or self.lock.approves(tool.name, pins[tool.name])]
+        self.catalog.add_all(map(_plain, good))
+        if first:
+            logger.info("Approved %d tools at first sight, from %s.", len(first), _sources(first.values()))
+        let_in = {tool.name for tool in good}
+        self._hold(tool for tool in offered if tool.name not in let_in)
+
+    def replace(self, tool: Tool) -> None:
+        """Take a changed tool, or hold it back and take the old one away with it."""
+        if self.lock is not None and not self.lock.approves(tool.name, pin_of(tool)):
+            if tool.name in self.catalog:
+                self.catalog.remove(tool.name)
+            self._hold([tool])
+        elif tool.name in self.catalog:
+            self.catalog.replace(_plain(tool))
+        else:
+            self._let_in([tool])
+
+    def remove(self, name: str) -> None:
+        """Let go of a tool, wherever it is."""
+        if self._held.pop(name, None) is None:
+            self.catalog.remove(name)
+        else:
+            self._write()
+
+    def look_again(self) -> None:
+        """Let in what was approved meanwhile, and hold back what no longer is."""
+        if self.lock is None or not self.lock.reread():
+            return
+        self._let_in([tool for tool in self.quarantined if self.lock.approves(tool.name, pin_of(tool))])
+        for tool in [tool for tool in self.catalog if tool.source in self._sources]:
+            if not self.lock.approves(tool.name, pin_of(tool)) and tool.source not in self.lock.awaited:
+                self.catalog.remove(tool.name)
+                self._hold([tool])
+
+    def close(self) -> None:
+        """Leave what waits as it is written: sources that end take their tools away, and that is no news of them."""
+        self._closed = True
+        if self.lock is not None:
+            self.lock.close()
+
+    def _let_in(self, tools: list[Tool]) -> None:
+        if not tools:
+            return
+        for tool in tools:
+            self._held.pop(tool.name, None)
+        self.catalog.add_all(map(_plain, tools))
+        self._write()
+
+    def _hold(self, tools: Iterable[Tool]) -> None:
+        held = {tool.name: tool for tool in tools}
+        if held:
+            logger.warning("Held back until `toolcrib gateway approve`: %s", ", ".join(held))
+            self._held |= held
+        self._write()
+
+    def _write(self) -> None:
+        if self.lock is None or not self.lock.keeps or self._closed:
+            return
+        self.lock.write_waiting({tool.name: pin_of(tool) for tool in self.quarantined}, self._sources)
+
+
+def _plain(tool: Tool) -> Tool:
+    """What servers say of their tools was written by strangers; documents and code are the user's own choice."""
+    return plainly_described(tool) if isinstance(tool.call, ForeignCall) else tool
+
+
+def _sources(pins: Iterable[Pin]) -> str:
+    return ", ".join(sorted({pin.source for pin in pins}))

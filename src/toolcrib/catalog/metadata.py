@@ -1,0 +1,95 @@
+"""What a YAML file says about tools, so that code and metadata can live apart.
+
+The file maps tool names to `category`, `phrases`, `related`, `risk`, `confirm`, `protocol` and `extraction`. This
+module loads pydantic and a YAML parser; import it late.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from toolcrib.errors import MetadataError, did_you_mean
+from toolcrib.tools.extraction import Extraction
+from toolcrib.tools.protocol import Protocol
+from toolcrib.tools.tool import Risk, Tool
+from toolcrib.yaml_file import Place, YamlDocument
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metadata:
+    """What a file says about one tool; what it does not say stays as the code has it."""
+
+    fields: Mapping[str, Any]  # of `Tool`
+    place: str = field(compare=False)  # such as "tools.yaml:12"; a line that moved is no news
+
+    def attached_to(self, tool: Tool) -> Tool:
+        """The tool with what the file says."""
+        return tool.with_metadata(**self.fields)
+
+
+def read_metadata(path: Path) -> dict[str, Metadata]:
+    """What a file says, by tool name; all its mistakes are reported at once."""
+    document = YamlDocument.read(path)
+    mistakes = list(_duplicates(document))
+    entries: dict[str, _Entry] = {}
+    try:
+        entries = _ENTRIES.validate_python(document.value)
+    except ValidationError as error:
+        mistakes += _misfits(document, error)
+    if mistakes:
+        lines = [f"{path}:{line}:{column}: {text}" for (line, column), text in sorted(mistakes)]
+        raise MetadataError("\n".join(lines), hint="Nothing of this file was used; correct it and load it again.")
+    return {
+        name: Metadata(
+            fields={key: getattr(entry, key) for key in _Entry.model_fields if key in entry.model_fields_set},
+            place=f"{path}:{document.place([name]).line}",
+        )
+        for name, entry in entries.items()
+    }
+
+
+class _Entry(BaseModel, extra="forbid"):
+    category: str = ""
+    phrases: tuple[str, ...] = ()
+    related: tuple[str, ...] = ()
+    risk: Risk = Risk.SAFE
+    confirm: bool = False
+    protocol: Protocol | None = None
+    extraction: Extraction | None = None
+
+
+_ENTRIES = TypeAdapter(dict[str, _Entry])
+_INNER_KEYS = {kind.__name__.lower(): [known.name for known in fields(kind)] for kind in (Protocol, Extraction)}
+
+_IN_WORDS_OF_YAML = {
+    "model_type": "should be a mapping",
+    "dataclass_type": "should be a mapping",
+    "tuple_type": "should be a list",
+}
+
+
+def _duplicates(document: YamlDocument) -> Iterator[tuple[Place, str]]:
+    for path, place in document.duplicates:
+        yield place, f"{_dotted(path)}: this key stands twice, first in line {document.place(path).line}"
+
+
+def _misfits(document: YamlDocument, error: ValidationError) -> Iterator[tuple[Place, str]]:
+    for one in error.errors(include_url=False, include_context=False):
+        yield document.place(one["loc"]), f"{_dotted(one['loc'])}: {_what_is_wrong(one)}"
+
+
+def _what_is_wrong(error: Mapping[str, Any]) -> str:
+    _, *keys = error["loc"]
+    if error["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        known = _INNER_KEYS.get(keys[0], list(_Entry.model_fields))
+        return f"unknown key. {did_you_mean(str(keys[-1]), known) or 'It can be ' + ', '.join(known) + '.'}"
+    if error["type"] == "missing":
+        return "is missing"
+    return f"{_IN_WORDS_OF_YAML.get(error['type'], error['msg'])}, not {error['input']!r}"
+
+
+def _dotted(path: Sequence[str | int]) -> str:
+    return ".".join(str(key) for key in path if key != "[key]")  # pydantic's mark for an error in a key itself

@@ -1,0 +1,190 @@
+"""`toolcrib catalogue`: the catalogue that servers share in PostgreSQL, to publish into, look at and approve."""
+
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+from cyclopts import Parameter
+
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.catalog.loading import load_catalog as load_from
+from toolcrib.errors import SourceConfigError, StoreError, require_mcp
+from toolcrib.settings import Settings, is_postgres
+from toolcrib.sources.mcp.config import McpServer, read_mcp_servers, told_apart
+from toolcrib.sources.source import ToolHolder
+
+if TYPE_CHECKING:
+    from toolcrib.postgres.replica import Runner, SharedSource
+    from toolcrib.sources.mcp.source import McpSource
+    from toolcrib.sources.openapi.source import OpenApiSource
+
+
+# From what `--from` says to a catalog; without it, the tools of the reference CMS.
+
+FORMS = "Say `--from package.module:catalog`, `--from tools.py` or `--from folder`."
+
+
+def load_catalog(place: str | None, *, calls: bool = False) -> Catalog:
+    """The catalog that a place holds: one as it is, several (or loose tools) as one new catalog.
+
+    Without a place, the tools of the reference CMS: to look at, which needs no extra, or to call.
+    """
+    if place is None:
+        place = "toolcrib_cms:catalog" if calls else "toolcrib_cms:definitions"
+    return load_from(place, forms=FORMS)
+
+
+# Options that several verbs share.
+
+From: TypeAlias = Annotated[
+    str | None,
+    Parameter(
+        name="--from",
+        help="Where the tools are: `package.module:catalog`, a Python file, or a folder of Python files "
+        "with their metadata in `tools.yaml`. Without it, the tools of the reference CMS.",
+    ),
+]
+Flag: TypeAlias = Annotated[bool, Parameter(negative=(), show_default=False)]
+Json: TypeAlias = Annotated[bool, Parameter(name="--json", negative=(), show_default=False, help="Write JSON.")]
+
+
+# The MCP servers of the files on a command line: those of MCP clients, and apps.
+
+_APP = (".yaml", ".yml")
+
+
+def named_servers(paths: Iterable[Path]) -> tuple[McpServer, ...]:
+    """The servers that these files name, in their order."""
+    return told_apart(server for path in paths for server in _servers(path))
+
+
+def _servers(path: Path) -> tuple[McpServer, ...]:
+    if path.suffix not in _APP:
+        return read_mcp_servers([path])
+    from toolcrib.apps.load import servers_of_app  # late: reads YAML
+
+    found = servers_of_app(path.expanduser())
+    if not found:
+        raise SourceConfigError(f"{path}: there are no MCP servers in it.", hint="Name them under tools.mcp_servers.")
+    return found
+
+
+# `toolcrib sources`: which servers a configuration names, how they are, and what their tools would cost.
+
+ReadServers: TypeAlias = Callable[[Iterable[Path]], tuple[McpServer, ...]]
+DEFAULT = ".mcp.json"
+SECONDS = 30.0
+
+
+def made_sources(
+    paths: Sequence[Path], catalog: ToolHolder, seconds: float, *, read: ReadServers = read_mcp_servers
+) -> "list[McpSource | OpenApiSource]":
+    """A source for each server of the files. Of an app only `read=named_servers` takes the servers: it is more."""
+    require_mcp("An MCP server")
+    from toolcrib.sources.mcp.config import McpLimits
+    from toolcrib.sources.mcp.login import saved_login
+    from toolcrib.sources.mcp.source import McpSource  # late, as below: they load the MCP and HTTP libraries
+    from toolcrib.sources.openapi.source import OpenApiSource
+
+    documents = [path for path in paths if _is_openapi(path)]
+    servers = read(path for path in paths if path not in documents)
+    limits = McpLimits(connect_seconds=seconds, list_seconds=seconds)
+    logins = Settings.from_environment().logins
+    return [
+        *(McpSource(server, catalog, limits=limits, auth=saved_login(server, logins)) for server in servers),
+        *(OpenApiSource(path.stem, path, catalog) for path in documents),
+    ]
+
+
+def _is_openapi(path: Path) -> bool:
+    try:
+        beginning = path.expanduser().read_text(encoding="utf-8", errors="replace")[:5_000]
+    except OSError as error:
+        hint = "Give the file of an MCP client, such as ~/.cursor/mcp.json."
+        raise SourceConfigError(f"{path}: it cannot be read: {error.strerror}.", hint=hint) from None
+    return '"openapi"' in beginning or any(line.startswith("openapi:") for line in beginning.splitlines())
+
+
+def postgres_place(given: str | None) -> str:
+    """The database that the shared catalogue is in."""
+    place = given or Settings.from_environment().store or ""
+    if not is_postgres(place):
+        raise StoreError(
+            "A shared catalogue needs a PostgreSQL database.",
+            hint="Give --store postgresql://user@host/database, or set TOOLCRIB_STORE.",
+        )
+    return place
+
+
+def shared_source(place: str, holder: ToolHolder, mcp: Iterable[Path], seconds: float) -> "SharedSource":
+    """The shared catalogue as a source, which lets go of its database when it stops."""
+    from toolcrib.postgres.catalog import SharedCatalog  # late, as below: only who shares a catalog needs a database
+    from toolcrib.postgres.database import PostgresDatabase
+    from toolcrib.postgres.replica import SharedSource
+
+    shared = SharedCatalog(PostgresDatabase(postgres_place(place)))
+    runners = runners_here(Catalog(), mcp, seconds)
+    return SharedSource(shared, holder, runners=runners, closes_database=True)
+
+
+def runners_here(local: Catalog, mcp: Iterable[Path], seconds: float = SECONDS) -> "dict[str, Runner]":
+    """Who runs the tools of each source in this process: its own code, or a server that it starts itself."""
+    from toolcrib.postgres.replica import FromCatalog, FromSource
+
+    runners: dict[str, Runner] = {tool.source: FromCatalog(local) for tool in local}
+    if paths := tuple(mcp):
+        require_mcp("An MCP server")
+        from toolcrib.sources.mcp.config import McpLimits, read_mcp_servers
+        from toolcrib.sources.mcp.login import saved_login
+        from toolcrib.sources.mcp.source import McpSource  # late: loads the MCP libraries
+
+        limits = McpLimits(connect_seconds=seconds, list_seconds=seconds)
+        logins = Settings.from_environment().logins
+        for server in read_mcp_servers(paths):
+            runners[f"mcp:{server.name}"] = FromSource(
+                lambda catalog, server=server: McpSource(
+                    server, catalog, limits=limits, auth=saved_login(server, logins)
+                )
+            )
+    return runners
+
+
+@asynccontextmanager
+async def following(url: str, catalog: Catalog, runners: "Mapping[str, Runner]") -> "AsyncGenerator[SharedSource]":
+    """Keeps a catalog as the shared one is, as long as the block lasts."""
+    from toolcrib.postgres.catalog import SharedCatalog
+    from toolcrib.postgres.database import PostgresDatabase
+    from toolcrib.postgres.replica import SharedSource
+
+    async with (
+        PostgresDatabase(url) as database,
+        SharedSource(SharedCatalog(database), catalog, runners=runners) as source,
+    ):
+        yield source
+
+
+# `toolcrib sessions`: the conversations that are kept, to list, look at, take along and forget.
+
+StorePlace: TypeAlias = Annotated[
+    str | None,
+    Parameter(
+        name="--store",
+        help="Where sessions are kept: a file, or postgresql://user@host/database; else TOOLCRIB_STORE, else the "
+        "user's data folder.",
+    ),
+]
+
+
+OK, WAITS, NO_ANSWER, STOPPED = 0, 2, 4, 130
+
+
+# `toolcrib serve`: an agent over HTTP, with its web page.
+
+Names: TypeAlias = Annotated[tuple[str, ...], Parameter(negative=(), show_default=False, consume_multiple=False)]
+
+
+def tenants(tokens: Iterable[str]) -> dict[str, str]:
+    """Whose sessions each token opens: `name:token` those of `name`, a plain one those of nobody in particular."""
+    pairs = (one.rpartition(":") for one in tokens)
+    return {secret: tenant for tenant, _, secret in pairs}

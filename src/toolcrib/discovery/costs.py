@@ -1,0 +1,245 @@
+"""What reaching tools costs at a step: definitions, what stands in the prompt, discovery's own talk, active protocols.
+
+Measured on the real surface and toolbox, with searches for the catalogue's own tools.
+"""
+
+import asyncio
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from typing import Any
+
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.discovery.modes import SHARE, ModeDecision, choose_mode
+from toolcrib.discovery.native import Wire
+from toolcrib.discovery.protocols import protocols_block
+from toolcrib.discovery.render import compact_list
+from toolcrib.discovery.surfaces.browse import compact_surface
+from toolcrib.discovery.surfaces.search import search_surface
+from toolcrib.discovery.tokens import compact_json, count_tokens, definitions_tokens, is_exact, message_tokens
+from toolcrib.discovery.toolbox import Surface, Toolbox
+from toolcrib.search.index import ToolIndex
+from toolcrib.tools.text import first_sentence
+from toolcrib.tools.tool import Tool
+
+SEARCHES = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overhead:
+    """The tokens that tools take in one request, by what they are spent on."""
+
+    definitions: int = 0
+    prompt: int = 0  # the list of names in compact mode
+    results: int = 0  # calls of discovery tools and what they answered
+    protocols: int = 0
+    visible: int = 0  # how many definitions
+
+    @property
+    def tokens(self) -> int:
+        """All of it."""
+        return self.definitions + self.prompt + self.results + self.protocols
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """A search that was made, and the tools that became active by it."""
+
+    query: str
+    activated: tuple[str, ...]
+
+
+def direct_overhead(tools: Sequence[Tool], wire: Wire = "openai-chat") -> Overhead:
+    """Every definition at every step. Protocols are left out, as agents that load all their tools have none."""
+    return Overhead(definitions=definitions_tokens(tools, wire), visible=len(tools))
+
+
+def compact_overhead(tools: Sequence[Tool], wire: Wire = "openai-chat") -> Overhead:
+    """Every name with one line, and `get_tool`."""
+    surface = compact_surface(Toolbox(Catalog()))
+    return Overhead(
+        definitions=definitions_tokens(surface, wire), prompt=count_tokens(compact_list(tools)), visible=len(surface)
+    )
+
+
+async def discovery_overheads(
+    catalog: Catalog,
+    queries: Iterable[str],
+    *,
+    index: ToolIndex | None = None,
+    surface: Surface = search_surface,
+    wire: Wire = "openai-chat",
+) -> tuple[list[Overhead], list[Search]]:
+    """What discovery takes before any search and after each one; the first tool of the surface is asked."""
+    toolbox = Toolbox(catalog, index, surface=surface)
+    asked = toolbox.surface[0].name
+    messages: list[dict[str, Any]] = []
+    steps, searches = [_discovery_step(toolbox, messages, wire)], list[Search]()
+    for query in queries:
+        before = set(toolbox.active)
+        result = await toolbox.call(asked, {"query": query})
+        messages += exchange(asked, {"query": query}, result.text)
+        steps.append(_discovery_step(toolbox, messages, wire))
+        found = tuple(name for name in toolbox.active if name not in before)
+        searches.append(Search(query=query, activated=found))
+    return steps, searches
+
+
+def own_queries(tools: Sequence[Tool], count: int = SEARCHES) -> list[str]:
+    """Requests that the tools themselves answer: the first phrase, or sentence, of tools spread over the catalogue."""
+    if not tools:
+        return []
+    spread = (tools[len(tools) * place // (count + 1)] for place in range(1, count + 1))
+    chosen = {tool.name: tool for tool in spread}.values()
+    return [next(iter(tool.phrases), "") or first_sentence(tool.description) or tool.name for tool in chosen]
+
+
+def _discovery_step(toolbox: Toolbox, messages: Sequence[dict[str, Any]], wire: Wire) -> Overhead:
+    visible = toolbox.visible()
+    return Overhead(
+        definitions=definitions_tokens(visible, wire),
+        results=message_tokens(messages),
+        protocols=count_tokens(protocols_block(visible)),
+        visible=len(visible),
+    )
+
+
+def exchange(name: str, arguments: dict[str, Any], text: str) -> list[dict[str, Any]]:
+    """A call and its result as messages."""
+    call = {"type": "function", "function": {"name": name, "arguments": compact_json(arguments)}}
+    return [{"role": "assistant", "tool_calls": [call]}, {"role": "tool", "content": text}]
+
+
+# What tokens cost at a model, as far as it is known. A price that is not known is None, never 0.
+
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """US dollars for tokens sent to a model, or that nobody knows."""
+
+    model: str
+    dollars: Decimal | None
+
+    def __str__(self) -> str:
+        if self.dollars is None:
+            return UNKNOWN
+        return f"${self.dollars:,.2f}" if self.dollars >= 1 else f"${self.dollars:.4f}"
+
+
+def input_cost(tokens: int, model: str, *, requests: int = 1) -> Cost:
+    """The cost of `requests` requests that send `tokens` each, nothing of it cached.
+
+    `model` may name its provider: `openai:gpt-5.4`. Prices come with the package `genai-prices`, as of its release.
+    """
+    each = _input_price(tokens, model)
+    return Cost(model=model, dollars=None if each is None else each * requests)
+
+
+def _input_price(tokens: int, model: str) -> Decimal | None:
+    try:
+        from genai_prices import Usage, calc_price  # late, and only with the extra `tokens`
+    except ImportError:
+        return None
+    for provider, name in _readings(model):
+        try:
+            price = calc_price(Usage(input_tokens=tokens), name, provider_id=provider)
+        except LookupError:
+            continue
+        # A model that is listed without a price costs 0 there; what it costs is not known.
+        return price.input_price if price.input_price or not tokens else None
+    return None
+
+
+def _readings(model: str) -> Iterator[tuple[str | None, str]]:
+    """A model's name as `provider:name`, as `provider/name`, and as it stands."""
+    for mark in (":", "/"):
+        provider, found, name = model.partition(mark)
+        if found:
+            yield provider, name
+    yield None, model
+
+
+# What a catalogue costs in each mode, at each step: the table that `toolcrib tokens` and the page show.
+
+WINDOW = 200_000
+MODEL = "gpt-5.4"
+REQUESTS = 10_000
+AFTER = ("at step 0", "after one search", "after two searches")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostRow:
+    """One way to show the tools, at one step."""
+
+    mode: str
+    step: str
+    overhead: "Overhead"
+    cost: Cost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostTable:
+    """Every mode side by side, the searches behind the last rows, and what `auto` would take."""
+
+    rows: tuple[CostRow, ...]
+    searches: "tuple[Search, ...]"
+    decision: ModeDecision
+    window: int
+    model: str
+    wire: Wire
+
+    @property
+    def exact(self) -> bool:
+        """Whether this is the model's own count, and no estimate."""
+        return is_exact(self.model)
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it, for programs; a cost that is not known is null."""
+        return {
+            "window": self.window,
+            "model": self.model,
+            "wire": self.wire,
+            "exact": self.exact,
+            "rows": [self._row(row) for row in self.rows],
+            "searches": [asdict(search) for search in self.searches],
+            "auto": asdict(self.decision),
+        }
+
+    def _row(self, row: CostRow) -> Mapping[str, Any]:
+        dollars = row.cost.dollars
+        return {
+            "mode": row.mode,
+            "step": row.step,
+            "tokens": row.overhead.tokens,
+            **asdict(row.overhead),
+            "share_of_window": row.overhead.tokens / self.window,
+            f"dollars_per_{REQUESTS}_requests": None if dollars is None else float(dollars),
+        }
+
+
+async def cost_table(catalog: Catalog, *, window: int = WINDOW, share: float = SHARE, model: str = MODEL) -> CostTable:
+    """Measured on the real surface, with searches for two of the catalogue's own tools."""
+    overhead = sys.modules[__name__]  # late: numpy and tantivy
+
+    wire: Wire = "anthropic" if "claude" in model.casefold() else "openai-chat"
+    decision = await asyncio.to_thread(choose_mode, catalog, window, share, wire=wire)
+    tools = list(catalog)
+    steps, searches = await overhead.discovery_overheads(catalog, overhead.own_queries(tools), wire=wire)
+    direct, compact = await asyncio.to_thread(
+        lambda: (overhead.direct_overhead(tools, wire), overhead.compact_overhead(tools, wire))
+    )
+    spent = [
+        ("direct", "at each step", direct),
+        ("compact", AFTER[0], compact),
+        *(("discovery", when, step) for when, step in zip(AFTER, steps, strict=False)),
+    ]
+    rows = [
+        CostRow(mode=mode, step=step, overhead=each, cost=input_cost(each.tokens, model, requests=REQUESTS))
+        for mode, step, each in spent
+    ]
+    return CostTable(
+        rows=tuple(rows), searches=tuple(searches), decision=decision, window=window, model=model, wire=wire
+    )

@@ -1,0 +1,178 @@
+"""What surfaces show of one toolbox: lines, categories and refusals, made only of what the caller may know of."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from threading import Lock
+from typing import Annotated, TypeAlias, TypeVar
+from weakref import WeakKeyDictionary
+
+from pydantic import Field
+
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.discovery.render import label, marks, quoted, short_line, signature_line, specification
+from toolcrib.discovery.toolbox import Toolbox
+from toolcrib.errors import did_you_mean
+from toolcrib.policy.policy import Decision, Policy
+from toolcrib.sources.source import SourceState
+from toolcrib.tools.result import ToolResult
+from toolcrib.tools.tool import Tool
+
+# Long lists, a page at a time, so that no answer is longer than a model wants to read.
+
+Item = TypeVar("Item")
+Page: TypeAlias = Annotated[int, Field(description="From 1")]
+
+
+def pages_of(items: Sequence[Item], size: int) -> list[Sequence[Item]]:
+    """The items in pages of a fixed size."""
+    return [items[at : at + size] for at in range(0, len(items), size)]
+
+
+def place(page: int, pages: int) -> str:
+    """`, page 1 of 3`; nothing when there is only one."""
+    return f", page {page} of {pages}" if pages > 1 else ""
+
+
+def no_such_page(page: int, pages: int) -> ToolResult:
+    """A page that is not there."""
+    return ToolResult.failure(f"There is no page {page}: the last one is {pages}.")
+
+
+# The tools that a caller may know of, by category or domain; read once per revision and shared by all sessions.
+
+OTHER = "other"  # where tools without a category stand
+Shelves: TypeAlias = Mapping[str, tuple[Tool, ...]]
+ShelfOf: TypeAlias = Callable[[Tool], str]
+
+_MOST_READINGS = 64  # per catalogue: policies, roles and ways to sort, of which an application has a handful
+
+
+def category_of(tool: Tool) -> str:
+    """The category of a tool, as it is shown and asked for."""
+    return label(tool.category) or OTHER
+
+
+def shelves_of(toolbox: Toolbox, shelf_of: ShelfOf = category_of) -> Shelves:
+    """The tools of each shelf, shelves by name; what the caller may not know of stands on none."""
+    tools = toolbox.tools  # one tuple for all sessions of a policy and role, until the catalogue changes
+    key = (toolbox.policy, toolbox.role, shelf_of)
+    with _sharing:
+        readings = _readings.setdefault(toolbox.catalog, {})
+        read, shelves = readings.get(key, ((), {}))
+        if read is tools:
+            return shelves
+    sorted_in = _sorted_in(tools, shelf_of)
+    with _sharing:
+        if len(readings) >= _MOST_READINGS:
+            readings.clear()
+        readings[key] = (tools, sorted_in)
+    return sorted_in
+
+
+def _sorted_in(tools: tuple[Tool, ...], shelf_of: ShelfOf) -> Shelves:
+    shelves: dict[str, list[Tool]] = {}
+    for tool in tools:
+        shelves.setdefault(shelf_of(tool), []).append(tool)
+    by_name = sorted(shelves.items(), key=lambda shelf: (shelf[0].casefold(), shelf[0]))
+    return {name: tuple(held) for name, held in by_name}
+
+
+_Reading: TypeAlias = tuple[tuple[Tool, ...], Shelves]
+_readings: WeakKeyDictionary[Catalog, dict[tuple[Policy, str | None, ShelfOf], _Reading]] = WeakKeyDictionary()
+_sharing = Lock()
+
+
+# Whether a source of tools can be reached. Who runs the sources says so; surfaces tell the model when it matters.
+
+# By the name that its tools have as `source`. A function is asked anew each time.
+SourceStates: TypeAlias = Mapping[str, SourceState] | Callable[[], Mapping[str, SourceState]]
+
+
+def missing_sources(toolbox: Toolbox, states: SourceStates | None) -> list[str]:
+    """Every source the caller may know of and cannot have now, such as `github (needs a login)`."""
+    known = states() if callable(states) else states or {}
+    missing = {source: state for source, state in known.items() if state is not SourceState.READY}
+    if not missing:
+        return []
+    seen = {tool.source for tool in toolbox.tools}
+    held = {tool.source for tool in toolbox.catalog}
+    return [
+        f"{label(source)} ({state})"
+        for source, state in sorted(missing.items())
+        # With tools held, they tell whether the source may be known of; without, the policy does.
+        if source in seen or (source not in held and _may_know(toolbox, source))
+    ]
+
+
+def _may_know(toolbox: Toolbox, source: str) -> bool:
+    async def nothing(arguments: Mapping[str, object], context: object = None, /) -> ToolResult:
+        raise NotImplementedError  # pragma: no cover - it is judged, never called
+
+    unnamed = Tool(name="_", description="", call=nothing, source=source)
+    return toolbox.policy.decide(unnamed, toolbox.role).decision is not Decision.HIDE
+
+
+SOURCE = "toolcrib"  # of every tool that is part of a surface
+SUGGESTIONS = 3
+MOST_COMPANIONS = 5
+_MOST_WORDS = 20  # of a query, compared with the names of categories
+
+
+@dataclass(frozen=True, slots=True)
+class Display:
+    """One toolbox as a surface shows it."""
+
+    toolbox: Toolbox
+
+    @property
+    def categories(self) -> Shelves:
+        """The tools of each category the caller may know of; categories by name."""
+        return shelves_of(self.toolbox)
+
+    def category(self, name: str) -> str | None:
+        """The category meant, however its case is written."""
+        asked = label(name)
+        if asked in self.categories:
+            return asked
+        return next((held for held in self.categories if held.casefold() == asked.casefold()), None)
+
+    def suggested(self, query: str) -> list[str]:
+        """Three categories to try: first those whose name is near a word of the query, then the largest."""
+        folded = {category.casefold(): category for category in self.categories if category != OTHER}
+        asked = query.casefold().split()[:_MOST_WORDS]
+        near = [name for word in asked for name in get_close_matches(word, folded)]
+        largest = sorted(folded, key=lambda name: -len(self.categories[folded[name]]))
+        return [folded[name] for name in dict.fromkeys([*near, *largest])][:SUGGESTIONS]
+
+    def name(self, tool: Tool) -> str:
+        """`name [what to know]`."""
+        return f"{tool.name}{marks(*self._said(tool))}"
+
+    def short_line(self, tool: Tool) -> str:
+        """`name(arguments) [what to know]: a few words`."""
+        return short_line(tool, *self._said(tool))
+
+    def line(self, tool: Tool) -> str:
+        """`name(arguments) [what to know]: one line`."""
+        return signature_line(tool, *self._said(tool))
+
+    def specification(self, tool: Tool) -> str:
+        """All there is to know for calling a tool."""
+        companions = [name for name in tool.related if name != tool.name and self.toolbox.find(name)]
+        return specification(tool, *self._said(tool), companions=companions[:MOST_COMPANIONS])
+
+    def may_call(self, tool: Tool) -> bool:
+        """Whether calling it makes sense at all, be it after the user's yes."""
+        return self.toolbox.verdict(tool).decision is not Decision.DENY
+
+    def unknown_category(self, name: str) -> str:
+        """There is no such category, as far as the caller may know."""
+        asked = label(name)
+        advice = did_you_mean(asked, self.categories) or "Call list_categories to see what there is."
+        return f"There is no category {quoted(asked)}. {advice}"
+
+    def _said(self, tool: Tool) -> Sequence[str]:
+        decision = self.toolbox.verdict(tool).decision
+        note = {Decision.ASK: "asks the user first", Decision.DENY: "not allowed"}.get(decision, "")
+        return self.toolbox.policy.risk_of(tool), note

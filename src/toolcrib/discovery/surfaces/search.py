@@ -1,0 +1,150 @@
+"""Surface search: one tool, by which a model asks for what it needs and gets the few tools that fit, ready to call."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from toolcrib.discovery.handover import BUDGET_TOKENS, MOST_TOOLS, Discovered, is_sure, spread, worth_showing
+from toolcrib.discovery.protocols import protocols_block
+from toolcrib.discovery.render import quoted, tool_list
+from toolcrib.discovery.surfaces.display import SOURCE, Display, SourceStates, missing_sources
+from toolcrib.discovery.tokens import counted_once, definition_tokens
+from toolcrib.discovery.toolbox import Toolbox
+from toolcrib.search.result import Hit, SearchResult
+from toolcrib.tools.function import tool
+from toolcrib.tools.result import ToolResult
+from toolcrib.tools.tool import Tool
+
+SEARCH_NAME = "tool_search"
+
+DESCRIPTION = (
+    "Find tools for a task and make them callable. Describe the task in any language. "
+    "Always search before you say that something cannot be done."
+)
+PHRASES = ("find a tool", "which tools are there", "what can you do")
+NO_TOOLS = "There are no tools. Answer without them."
+NO_QUERY = 'The query is empty. Say what should be done, such as "send an e-mail".'
+
+Query = Annotated[str, Field(description="What should be done: action and thing")]
+
+
+def search_surface(
+    toolbox: Toolbox,
+    name: str = SEARCH_NAME,
+    *,
+    sources: SourceStates | None = None,
+    budget_tokens: int = BUDGET_TOKENS,
+) -> tuple[Tool, ...]:
+    """The one tool of this surface: `Toolbox(catalog, surface=search_surface)` makes it the way into a toolbox.
+
+    Args:
+        toolbox: Whose tools are found.
+        name: What the tool is called.
+        sources: Which sources cannot be reached, for searches that find nothing.
+        budget_tokens: Of definitions and protocols that one search may add; its best tool always comes.
+    """
+    display = Display(toolbox)
+
+    @tool(name=name, description=DESCRIPTION, phrases=PHRASES)
+    async def search(query: Query, limit: int = 8) -> ToolResult:
+        if not query.strip():
+            return ToolResult.failure(NO_QUERY)
+        found = await toolbox.search_async(query, limit=MOST_TOOLS)
+        chosen = spread(found, limit, lambda name: _added_tokens(toolbox, name), budget_tokens)
+        handed, named = _held(toolbox, chosen.handed), list(filter(display.may_call, _held(toolbox, chosen.named)))
+        missing = missing_sources(toolbox, sources) if not handed or not is_sure(found) else []
+        if not handed:
+            return nothing_found(display, query, missing, found.warnings)
+        activated = toolbox.activate([one.name for one in handed])
+        return ToolResult(
+            text=_answer(display, handed, named, sure=is_sure(found), new=bool(activated), missing=missing),
+            value=discovered(query, found, handed, activated, named),
+        )
+
+    return (search.with_metadata(source=SOURCE),)
+
+
+def tools_found(display: Display, found: SearchResult, limit: int) -> list[Tool]:
+    """The tools worth a line each, for a list that hands nothing over."""
+    return _held(display.toolbox, worth_showing(found, limit))
+
+
+def discovered(
+    query: str,
+    found: SearchResult,
+    shown: Sequence[Tool],
+    activated: tuple[str, ...] = (),
+    named: Sequence[Tool] = (),
+) -> Discovered:
+    """What a search found, for programs."""
+    return Discovered(
+        query=query,
+        tools=tuple(one.name for one in shown),
+        activated=activated,
+        named=tuple(one.name for one in named),
+        confidence=found.confidence,
+        warnings=found.warnings,
+        path=found.path,
+        took_ms=found.took_ms,
+    )
+
+
+def nothing_found(
+    display: Display, query: str, missing: Sequence[str] = (), warnings: tuple[str, ...] = ()
+) -> ToolResult:
+    """No tool fits: why, what there is, and how to go on. No failure: the model may be asking whether there is one."""
+    value = Discovered(query=query, warnings=warnings)
+    if not display.toolbox.tools and not missing:
+        return ToolResult(text=NO_TOOLS, value=value)
+    suggested = ", ".join(display.suggested(query))
+    lines = [f"No tool fits {quoted(query)}." + (f" There are tools for: {suggested}." if suggested else "")]
+    lines += not_searched(missing)
+    lines.append("Search once more in other words if one could help; else answer without tools.")
+    return ToolResult(text="\n".join(lines), value=value)
+
+
+def not_searched(missing: Sequence[str]) -> list[str]:
+    """Which sources could not be asked."""
+    if not missing:
+        return []
+    return [f"Not searched: {', '.join(missing)}. Tell the user if the task needs one of these."]
+
+
+def _held(toolbox: Toolbox, hits: Sequence[Hit]) -> list[Tool]:
+    """The tools of these hits; one that went away since the search is passed over."""
+    return [held for hit in hits if (held := toolbox.find(hit.name))]
+
+
+def _added_tokens(toolbox: Toolbox, name: str) -> int:
+    """What handing over a tool adds to the next request: nothing if the model has it already, or may not call it."""
+    tool = toolbox.find(name)
+    if tool is None or toolbox.is_active(name) or not Display(toolbox).may_call(tool):
+        return 0
+    return definition_tokens(tool) + counted_once(tool, "protocol", lambda tool: protocols_block([tool]))
+
+
+def _answer(
+    display: Display,
+    handed: Sequence[Tool],
+    named: Sequence[Tool],
+    *,
+    sure: bool,
+    new: bool,
+    missing: Sequence[str],
+) -> str:
+    """A short line each: what else there is to know stands in their definitions, which the model sees from now on."""
+    if not any(map(display.may_call, handed)):
+        lines = tool_list(map(display.line, handed))
+        return f"Found, but not allowed:\n{lines}\nTell the user that these may not be used here."
+    if new:
+        found = f"Ready to call:\n{tool_list(map(display.short_line, handed))}"
+    else:
+        found = f"Already active, so call instead of searching again: {', '.join(map(display.name, handed))}."
+    more = [f"To use one of these, search for its name: {', '.join(one.name for one in named)}."] if named else []
+    foot = (
+        "None fits? Search again in other words."
+        if sure
+        else "Perhaps none of them fits: choose with care, or search again in other words."
+    )
+    return "\n".join([found, *more, *not_searched(missing), foot])

@@ -1,0 +1,165 @@
+"""News of sessions between replicas: who writes one tells, who follows it hears.
+
+News are sent after the write, beside it: transactions that notify are kept on disk one after the other, not together.
+That cut the commits a second of 16 writers to a tenth. So news may get lost; who follows also looks by itself.
+"""
+
+import asyncio
+import json
+import logging
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Self
+
+from toolcrib.errors import StoreError
+from toolcrib.postgres.database import PostgresDatabase
+
+# Hearing what others notify: one connection of its own, made again whenever it breaks.
+
+CHECK_SECONDS = 20.0  # after so much silence, whether the connection still stands
+FIRST_PAUSE_SECONDS = 0.1
+LONGEST_PAUSE_SECONDS = 5.0
+
+logger = logging.getLogger(__name__)
+Heard = Callable[[str | None], None]
+
+
+class Listener:
+    """Calls `heard` with the payload of every notification on a channel, between `start` and `close`."""
+
+    def __init__(self, database: PostgresDatabase, channel: str, heard: Heard) -> None:
+        self._database = database
+        self._channel = channel
+        self._heard = heard
+        self._task: asyncio.Task[None] | None = None
+        self._stands = asyncio.Event()
+
+    async def start(self) -> None:
+        """Begin to listen; returns at once. What is notified before a connection stands is told by its `None`."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._listen(), name=f"listens to {self._channel}")
+
+    async def wait_until_connected(self) -> None:
+        """Until a connection stands."""
+        await self._stands.wait()
+
+    async def close(self) -> None:
+        """Listen no more."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait({task})
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self.close()
+
+    async def _listen(self) -> None:
+        pause = FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                await self._listen_on_one_connection()
+            except StoreError as error:
+                if self._stands.is_set():
+                    pause = FIRST_PAUSE_SECONDS
+                self._stands.clear()
+                logger.warning("Not listening to %s for %.1f s: %s", self._channel, pause, error)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+
+    async def _listen_on_one_connection(self) -> None:
+        from psycopg import sql
+
+        async with self._database.own_connection() as connection:
+            await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
+            self._heard(None)
+            self._stands.set()
+            while True:
+                async for one in connection.notifies(timeout=CHECK_SECONDS):
+                    self._heard(one.payload)
+                await connection.execute("SELECT 1")  # raises when the other end is gone
+
+
+CHANNEL = "toolcrib_sessions"
+PAUSE_SECONDS = 0.02  # between two messages; the first of a burst goes at once
+
+logger = logging.getLogger(__name__)
+Key = tuple[str, str]  # tenant and session
+
+
+class SessionNews:
+    """The news of one database, told and heard in one event loop."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        self._database = database
+        self._begin(None)
+
+    def _begin(self, loop: asyncio.AbstractEventLoop | None) -> None:
+        self._loop = loop
+        self._to_tell: set[Key] = set()
+        self._telling: asyncio.Task[None] | None = None
+        self._waiting: dict[Key, set[asyncio.Event]] = defaultdict(set)
+        self._listener: Listener | None = None
+
+    def tell(self, tenant: str, session: str) -> None:
+        """Say soon that a session changed; what comes up while others are told goes in one message."""
+        self._in_this_loop()
+        self._to_tell.add((tenant, session))
+        if self._telling is None or self._telling.done():
+            self._telling = asyncio.create_task(self._tell(), name="tells of sessions")
+
+    @asynccontextmanager
+    async def hear(self, tenant: str, session: str) -> AsyncGenerator[asyncio.Event]:
+        """An event that is set whenever the session may have changed."""
+        self._in_this_loop()
+        if self._listener is None:
+            self._listener = Listener(self._database, CHANNEL, self._heard)
+            await self._listener.start()
+        news = asyncio.Event()
+        self._waiting[tenant, session].add(news)
+        try:
+            yield news
+        finally:
+            self._waiting[tenant, session].discard(news)
+            if not self._waiting[tenant, session]:
+                del self._waiting[tenant, session]
+
+    async def close(self) -> None:
+        """Tell what is left to tell, and listen no more."""
+        self._in_this_loop()
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            await listener.close()
+        if self._telling is not None:
+            await asyncio.wait({self._telling})
+
+    def _in_this_loop(self) -> None:
+        """Begin anew when the loop is another one: tasks of a loop that ended do nothing any more."""
+        if self._loop is not (loop := asyncio.get_running_loop()):
+            self._begin(loop)
+
+    async def _tell(self) -> None:
+        while self._to_tell:
+            keys, self._to_tell = self._to_tell, set()
+            try:
+                async with self._database.connection() as connection:
+                    await connection.execute(
+                        "SELECT pg_notify(%s, news) FROM unnest(%s::text[]) AS told (news)",
+                        (CHANNEL, [json.dumps(key) for key in keys]),
+                    )
+            except StoreError as error:  # they look by themselves, a little later
+                logger.warning("Other replicas were not told of %d changed sessions: %s", len(keys), error)
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    def _heard(self, payload: str | None) -> None:
+        if payload is None:  # a new connection: any of them may have changed
+            heard = [news for waiting in self._waiting.values() for news in waiting]
+        else:
+            tenant, session = json.loads(payload)
+            heard = list(self._waiting.get((tenant, session), ()))
+        for news in heard:
+            news.set()

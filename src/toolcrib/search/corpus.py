@@ -1,0 +1,268 @@
+"""The tools an index holds, in both arms under one number each."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, count, pairwise
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolcrib.search.dense import DenseIndex, Nearness, passages
+from toolcrib.search.embedders.builtin import BuiltinEmbedder
+from toolcrib.search.embedders.embedder import Embedder
+from toolcrib.search.kernels.rows import Vectors
+from toolcrib.search.lexical import AskedWord, LexicalIndex
+from toolcrib.search.rerank import WordMeanings
+from toolcrib.search.result import MAX_COMPANIONS, Hit, came_with, why, with_companions
+from toolcrib.search.text import words
+from toolcrib.search.usage import Usage, pulled
+from toolcrib.tools.tool import Tool
+
+# What an index follows: a catalogue, as far as it needs to know one, or the part of it that some may see.
+
+Where: TypeAlias = Callable[[Tool], bool]
+
+
+class Step(Protocol):
+    """What a catalogue announces: first some tools go, then others come."""
+
+    @property
+    def added(self) -> Sequence[Tool]: ...
+
+    @property
+    def removed(self) -> Sequence[str]: ...
+
+
+class Followed(Protocol):
+    """A catalogue, as far as an index needs to know it."""
+
+    def subscribe(self, listener: Callable[[Step], object], *, replay: bool = False) -> Callable[[], None]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some tools of a catalogue, followed as if they were all."""
+
+    catalog: Followed
+    where: Where
+
+    def subscribe(self, listener: Callable[[Step], object], *, replay: bool = False) -> Callable[[], None]:
+        def pass_on(step: Step) -> None:
+            listener(_PartStep([tool for tool in step.added if self.where(tool)], step.removed))
+
+        return self.catalog.subscribe(pass_on, replay=replay)
+
+
+@dataclass(frozen=True, slots=True)
+class _PartStep:
+    added: Sequence[Tool]
+    removed: Sequence[str]
+
+
+_NAMES = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")  # whatever could be a tool's name, in a text of any script
+
+
+TOOLS_AT_ONCE = 500
+
+
+class Holdings:
+    """Follows a catalogue step by step. Not safe under threads: its owner holds a lock."""
+
+    def __init__(self, embedder: Embedder | None, usage: Usage) -> None:
+        self._embedder = embedder
+        self._usage = usage
+        self.lexical = LexicalIndex()
+        self.dense = DenseIndex(embedder.dimensions) if embedder and not embedder.remote else None
+        self.meanings = WordMeanings(embedder if isinstance(embedder, BuiltinEmbedder) else BuiltinEmbedder())
+        self._tools: dict[int, Tool] = {}
+        self._numbers: dict[str, int] = {}
+        self._free: list[int] = []  # numbers of tools that left, to be used again
+        self._fresh = count()
+        self._size = 0
+        self._spelled: dict[str, dict[int, None]] = {}  # names as words; `get_page` and `getPage` read alike
+        self._unread: dict[int, None] = {}  # tools whose vectors are still to be had
+        self._unmoved: dict[int, None] = {}  # tools whose vectors do not follow their use yet
+        self._committed = True
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def __iter__(self) -> Iterator[tuple[int, Tool]]:
+        return iter(self._tools.items())
+
+    def number(self, name: str) -> int | None:
+        """The number of a tool, if it is held."""
+        return self._numbers.get(name)
+
+    def tool(self, number: int) -> Tool:
+        return self._tools[number]
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether the dense arm is behind."""
+        return bool(self._unread or self._unmoved)
+
+    @property
+    def numbers(self) -> int:
+        """One more than the largest number in use, or ever used."""
+        return self._size
+
+    def named_in(self, query: str) -> list[int]:
+        """The tools a request calls by name: `cms_getPage`, `cms get page`, or names within a sentence."""
+        whole = " ".join(words(query))
+        if alike := self._spelled.get(whole):
+            exact = self._numbers.get(query.strip())
+            return sorted(alike, key=lambda number: number != exact)
+        named = dict.fromkeys(self._numbers[token] for token in names_in(query) if token in self._numbers)
+        return [number for number in named if len(words(self._tools[number].name)) > 1]
+
+    def apply(self, removed: Sequence[str], added: Sequence[Tool]) -> None:
+        """One step: some tools go, others come. Searches see it after `settle`."""
+        for name in removed:
+            if (number := self._numbers.pop(name, None)) is not None:
+                tool = self._tools.pop(number)
+                spelled = " ".join(words(tool.name))
+                del self._spelled[spelled][number]
+                if not self._spelled[spelled]:
+                    del self._spelled[spelled]
+                self._unread.pop(number, None)
+                self._unmoved.pop(number, None)
+                self._free.append(number)
+                self.lexical.remove(number)
+                self.meanings.remove(number)
+                if self.dense is not None:
+                    self.dense.remove(number)
+        numbered = [(self._free.pop() if self._free else next(self._fresh), tool) for tool in added]
+        self._size = max([self._size, *(number + 1 for number, _ in numbered)])
+        for number, tool in numbered:
+            self._spelled.setdefault(" ".join(words(tool.name)), {})[number] = None
+        self._tools.update(numbered)
+        self._numbers.update((tool.name, number) for number, tool in numbered)
+        self._unread.update((number, None) for number, _ in numbered)
+        if self.dense is not None:
+            self.dense.make_room(self._size)
+        self.lexical.add(numbered)
+        self._committed = False
+
+    def settle_words(self) -> None:
+        """Make the lexical arm current."""
+        if not self._committed:
+            self.lexical.commit()
+            self._committed = True
+
+    def settle_meaning(self) -> None:
+        """Make the dense arm current. Raises `EmbedderError` when the embedder cannot answer; nothing is lost then."""
+        if self._embedder is not None:
+            if self._unread:
+                self._read_in(self._embedder)
+            if self._unmoved and self.dense is not None:
+                self._move_along(self._embedder, self.dense)
+
+    def nearness(self, vectors: Vectors, allowed: NDArray[np.bool_] | None) -> list[Nearness]:
+        """How near the tools that are allowed are to each vector; empty when there is no dense arm yet."""
+        if self.dense is None:
+            return []
+        scores = self.dense.scores(vectors)
+        if allowed is not None:
+            present = self.dense.alive & allowed[: len(self.dense)]
+        else:
+            present = None if self.dense.full else self.dense.alive
+        return [Nearness.of(row, present) for row in scores]
+
+    def move(self, number: int) -> None:
+        """Let a tool's vector follow its use, as soon as the dense arm settles."""
+        self._unmoved[number] = None
+
+    def _read_in(self, embedder: Embedder) -> None:
+        # Some at a time: what is read in stays when the embedder fails later, and memory never holds all twice.
+        for start in range(0, len(waiting := list(self._unread)), TOOLS_AT_ONCE):
+            numbers = waiting[start : start + TOOLS_AT_ONCE]
+            blocks = _embedded(embedder.embed_documents, [passages(self._tools[number]) for number in numbers])
+            if self.dense is None:
+                self.dense = DenseIndex(blocks[0].shape[1])
+            self.dense.put(numbers, blocks)
+            self.meanings.put((number, self.lexical.words(number)) for number in numbers)
+            for number in numbers:
+                del self._unread[number]
+                if self._usage.requests(self._tools[number].name):
+                    self._unmoved[number] = None
+
+    def _move_along(self, embedder: Embedder, dense: DenseIndex) -> None:
+        numbers = list(self._unmoved)
+        tools = [self._tools[number] for number in numbers]
+        owns = embedder.embed_documents([passages(tool)[0] for tool in tools])
+        asked = _embedded(embedder.embed_queries, [self._usage.requests(tool.name) for tool in tools])
+        for number, own, requests in zip(numbers, owns, asked, strict=True):
+            dense.move(number, pulled(own, requests) if len(requests) else own)
+        self._unmoved.clear()
+
+
+def names_in(query: str) -> list[str]:
+    """What could be names within a sentence: `get_weather`, but not `weather`, which no one can tell from a word."""
+    return [token.rstrip("-") for token in _NAMES.findall(query) if not (token.isalpha() and token.islower())]
+
+
+def _embedded(embed: Callable[[Sequence[str]], Vectors], blocks: Sequence[Sequence[str]]) -> list[Vectors]:
+    """The vectors of each block of texts, all embedded in one go."""
+    texts = [text for block in blocks for text in block]
+    vectors = embed(texts) if texts else np.zeros((0, 0), dtype=np.float32)
+    ends = accumulate((len(block) for block in blocks), initial=0)
+    return [vectors[start:end] for start, end in pairwise(ends)]
+
+
+# From a ranking to the answer: names, reasons, and the companions of the best tools.
+
+
+def answer(
+    holdings: Holdings,
+    usage: Usage,
+    asked: Sequence[AskedWord],
+    ranking: Sequence[tuple[int, float]],
+    limit: int,
+    where: Where | None,
+) -> tuple[Hit, ...]:
+    """The hits, with the companions of the best of them."""
+    best = ranking[: limit + MAX_COMPANIONS]  # companions may be among them
+    numbers = {holdings.tool(number).name: number for number, _ in best}
+
+    def companions(name: str) -> Iterable[str]:
+        for other in (*holdings.tool(numbers[name]).related, *usage.used_with(name)):
+            held = holdings.number(other)
+            if held is not None and (where is None or where(holdings.tool(held))):
+                yield other
+
+    found = with_companions(list(zip(numbers, [share for _, share in best], strict=True)), companions, limit)
+    own = [name for name, _, owner in found if not owner]
+    matched = holdings.lexical.matched([numbers[name] for name in own], asked)
+    said = {name: [word.meant or word.word for word in words] for name, words in zip(own, matched, strict=True)}
+    return tuple(
+        [
+            Hit(name=name, score=share, why=came_with(owner) if owner else why(said[name]))
+            for name, share, owner in found
+        ]
+    )
+
+
+def similar(holdings: Holdings, number: int, limit: int) -> tuple[Hit, ...]:
+    """The tools nearest in meaning to one tool; without a dense arm, those that share its words."""
+    dense = holdings.dense
+    if dense is None or not dense.alive[number]:
+        return _similar_words(holdings, number, limit)
+    scores = dense.scores(dense.vector(number)[None])[0]
+    others = [other for other, _ in holdings if other != number and dense.alive[other]]
+    others.sort(key=lambda other: (-scores[other], other))
+    return tuple(
+        Hit(name=holdings.tool(other).name, score=float(scores[other]), why=why(())) for other in others[:limit]
+    )
+
+
+def _similar_words(holdings: Holdings, number: int, limit: int) -> tuple[Hit, ...]:
+    tool = holdings.tool(number)
+    match = holdings.lexical.search(f"{tool.name} {tool.description}", limit + 1)
+    return tuple(
+        Hit(name=holdings.tool(other).name, score=score / match.scores[0], why="similar words")
+        for other, score in zip(match.numbers, match.scores, strict=True)
+        if other != number
+    )[:limit]

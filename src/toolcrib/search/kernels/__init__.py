@@ -1,0 +1,143 @@
+"""The innermost loops of a search, in C: what numpy takes a dozen calls for, in one.
+
+Four fifths of a search are the calls themselves. Each loop does what the Python does that stands where it is called,
+and that Python goes on where they were not built (`hatch_build.py`): what is found is the same, later.
+"""
+
+from array import array
+from importlib import import_module
+from typing import Protocol, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolcrib.search.kernels.rows import Places
+
+Floats32: TypeAlias = NDArray[np.float32]
+Floats64: TypeAlias = NDArray[np.float64]
+
+
+class Compiled(Protocol):
+    """The loops. Arrays lie in one piece; the last ones of a call are written to where nothing is returned."""
+
+    def add_features(
+        self,
+        words: list[str],
+        plains: list[str | None],  # None for a run
+        features: NDArray[np.uint32],
+        starts: NDArray[np.uint32],
+        levels: NDArray[np.uint8],
+        scales: NDArray[np.float16],
+        out: Floats32,
+        /,
+    ) -> None:
+        """The vectors of words, a row each: the rows of their features in the table, added up."""
+        ...
+
+    def share_met(
+        self, word: str, plain: str | None, features: NDArray[np.uint32], starts: NDArray[np.uint32], /
+    ) -> float:
+        """How many of a word's pieces have a row in the table, 0..1."""
+        ...
+
+    def met(self, wanted: list[int], features: NDArray[np.uint32], starts: NDArray[np.uint32], /) -> list[int]:
+        """The places of those features that have a row in the table."""
+        ...
+
+    def one_slip(self, word: str, sums: NDArray[np.uint32], owners: Places, /) -> list[int]:
+        """The owners of the sums that the word has, or one of its forms that lack a letter."""
+        ...
+
+    def holding(self, numbers: list[int], holders: list[list["array[int]"]], /) -> list[list[int]]:
+        """For each tool the places of the words that it has; a word has the tools of each of its terms, in order."""
+        ...
+
+    def add_words(self, vectors: list[Floats32], out: Floats32, /) -> None:
+        """The vector of a text: those of its words added up and cut to length one."""
+        ...
+
+    def scores(
+        self,
+        query: Floats32,
+        wholes: NDArray[np.int8],
+        whole_steps: Floats32,
+        passages: NDArray[np.int8],
+        passage_steps: Floats32,
+        starts: Places,
+        ends: Places,
+        alive: NDArray[np.bool_],
+        count: int,
+        whole: float,
+        gone: float,
+        scores: Floats32,
+        /,
+    ) -> None:
+        """How near each tool is to a query; passages count of the `count` tools that are nearest as a whole."""
+        ...
+
+    def nearest(self, scores: Floats32, depth: int, gone: float, /) -> tuple[tuple[int, ...], int, float, float]:
+        """The nearest tools; of all that are not gone the number, the sum of scores, and of the squares of these."""
+        ...
+
+    def gather(
+        self,
+        named: tuple[int, ...],
+        named_scores: tuple[float, ...],
+        said: tuple[float, ...],
+        scores: Floats32,
+        nearest: tuple[int, ...],
+        mean: float,
+        spread: float,
+        gone: float,
+        depth: int,
+        request: list[Floats32],
+        starts: Places,
+        ends: Places,
+        words: NDArray[np.int32],
+        directions: Floats32,
+        shares: Floats32,
+        numbers: Places,
+        columns: Floats64,
+        features: Floats64,
+        /,
+    ) -> int:
+        """Both arms side by side; gives how many candidates there are.
+
+        `columns` has four rows of zeros, as long as `numbers`: lexical, dense, asked, told.
+        """
+        ...
+
+    def ranked(
+        self, numbers: list[Places], shares: list[Floats64], weights: list[float], deepest: int, /
+    ) -> list[tuple[int, float]]:
+        """The tools of a request and of its parts with their weighed shares added up, best first."""
+        ...
+
+    def network(self, features: Floats64, answers: Floats64, /, *fitted: Floats64) -> None:
+        """What a network makes of some features; `fitted` are its arrays."""
+        ...
+
+    def shares(
+        self,
+        features: Floats64,
+        lexical: Floats64,
+        dense: Floats64,
+        asked: Floats64,
+        told: Floats64,
+        shares: Floats64,
+        /,
+        *fitted: Floats64,
+    ) -> None:
+        """How likely each candidate is the one asked for, by the network that says what each way of scoring counts."""
+        ...
+
+
+def loaded() -> Compiled | None:
+    """The loops, or nothing where they were not built."""
+    try:
+        return cast("Compiled", import_module("toolcrib.search.kernels._loops"))
+    except ImportError:
+        return None
+
+
+compiled: Compiled | None = loaded()

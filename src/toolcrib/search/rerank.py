@@ -1,0 +1,131 @@
+"""Candidates read word by word: what the request asks for that a tool speaks of, and the other way round.
+
+The vector of a text is the sum of its words: one telling word among twenty drowns, and what a tool's parameters say is
+not in its vector at all. So each word of the request looks for the word of the tool that means nearly the same, and
+each word of the tool for one of the request. The words' vectors are the built-in embedder's, whichever embedder the
+dense arm has.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolcrib.search.embedders.builtin import BuiltinEmbedder
+from toolcrib.search.kernels.rows import Blocks, GrowingRows, Places, Vectors
+from toolcrib.search.text import FILLERS, content_words, is_run, words
+
+DIMENSIONS = 64  # of the 256; the table is turned so that its first ones tell most
+TOOL_WORDS = 64
+REQUEST_WORDS = 32
+MIN_WASTE = 4_096  # words of tools that left; fewer are not worth tidying up
+_NO_WORD = ""  # what a tool without words has
+
+
+class Closeness(NamedTuple):
+    """How close each candidate is to a request, word by word: 1 where every word has its like."""
+
+    asked: NDArray[np.float64]  # of the request, how much the tool speaks of
+    told: NDArray[np.float64]  # of the tool, how much the request asks for
+
+
+class WordMeanings:
+    """The words of a changing set of tools, by number, and what they mean."""
+
+    def __init__(self, embedder: BuiltinEmbedder) -> None:
+        self._embedder = embedder
+        self._ids: dict[str, int] = {_NO_WORD: 0}  # the words of all tools, with what they mean and what they are worth
+        self._directions, self._worth = GrowingRows(DIMENSIONS, np.float32), GrowingRows(1, np.float32)
+        self._directions.extend(np.zeros((1, DIMENSIONS), dtype=np.float32))
+        self._worth.extend(np.ones((1, 1), dtype=np.float32))
+        self._blocks = Blocks(shared=1)  # of words, a block a tool
+        self._words, self._shares = GrowingRows(1, np.int32), GrowingRows(1, np.float32)  # their ids and shares of it
+        self._words.extend(np.zeros((1, 1), dtype=np.int32))
+        self._shares.extend(np.ones((1, 1), dtype=np.float32))
+
+    def put(self, tools: Iterable[tuple[int, Iterable[str]]]) -> None:
+        """Hold the words of more tools."""
+        held = {number: list(islice(_telling(own), TOOL_WORDS)) or [_NO_WORD] for number, own in tools}
+        if held:
+            self._learn(dict.fromkeys(word for own in held.values() for word in own if word not in self._ids))
+            ids = np.array([self._ids[word] for own in held.values() for word in own], dtype=np.int32)
+            lengths = np.array([len(own) for own in held.values()])
+            worth = self._worth.view.take(ids)
+            whole: Vectors = np.add.reduceat(worth, lengths.cumsum() - lengths)
+            self._blocks.put(np.array(list(held)), lengths)
+            self._words.extend(ids[:, None])
+            self._shares.extend((worth / whole.repeat(lengths))[:, None])
+
+    def remove(self, number: int) -> None:
+        """Forget the words of a tool."""
+        if number < len(self._blocks):
+            self._blocks.remove(number)
+            if self._blocks.waste > max(MIN_WASTE, len(self._words) // 2):
+                self._tidy()
+
+    def request(self, text: str) -> list[Vectors]:
+        """The vectors of the words of a request that can point at a tool, or else of all its words."""
+        # One in plain Latin letters has no runs to be cut up.
+        telling = content_words(text) if text.isascii() else tuple(islice(_telling(words(text)), REQUEST_WORDS))
+        return self._embedder.embed_words((telling or tuple(dict.fromkeys(words(text))))[:REQUEST_WORDS])
+
+    @property
+    def held(self) -> tuple[Places, Places, NDArray[np.int32], Vectors, Vectors]:
+        """Where the words of each tool begin and end, their ids, what each id means, and the share of each word."""
+        return *self._blocks.bounds, self._words.view, self._directions.view, self._shares.view
+
+    def read(self, text: str, numbers: Sequence[int]) -> Closeness:
+        """How close these tools are to a request."""
+        # Of no tools nothing is asked: the table is not loaded for it.
+        request = self.request(text) if len(numbers) else []
+        if not request:
+            return Closeness(np.zeros(len(numbers)), np.zeros(len(numbers)))
+        asked, worth = _apart(np.array(request))
+        self._blocks.make_room(max(numbers) + 1)
+        rows, starts = self._blocks.at(np.array(numbers))
+        # Tall by narrow: the other way takes twice as long.
+        near = self._directions.view.take(self._words.view.take(rows), axis=0) @ asked.T
+        found = np.maximum.reduceat(near, starts, axis=0) @ (worth / worth.sum())
+        closest = near[:, 0].copy()
+        for column in near.T[1:]:  # a dozen long steps instead of a thousand short ones
+            np.maximum(closest, column, out=closest)
+        spoken = np.add.reduceat(closest * self._shares.view.take(rows), starts)
+        return Closeness(found.astype(np.float64), spoken.astype(np.float64))
+
+    def _learn(self, fresh: Iterable[str]) -> None:
+        new = list(fresh)
+        if new:
+            directions, worth = _apart(np.array(self._embedder.embed_words(new)))
+            self._ids.update((word, len(self._directions) + place) for place, word in enumerate(new))
+            self._directions.extend(directions)
+            self._worth.extend(worth[:, None])
+
+    def _tidy(self) -> None:
+        """Let go of words that no tool has any more."""
+        kept = self._blocks.pack()
+        used, ids = np.unique(self._words.view.take(kept), return_inverse=True)
+        spelled = list(self._ids)
+        self._ids = {spelled[word]: place for place, word in enumerate(used.tolist())}
+        self._directions, self._worth = self._directions.only(used), self._worth.only(used)
+        self._shares = self._shares.only(kept)
+        self._words = GrowingRows(1, np.int32)
+        self._words.extend(ids.astype(np.int32)[:, None])
+
+
+def _telling(said: Iterable[str]) -> Iterator[str]:
+    """The words that can point at a tool, each once; a run of an unspaced script in pieces of two characters."""
+    seen: set[str] = set()
+    for word in said:
+        pieces = [word[at : at + 2] for at in range(len(word) - 1)] if len(word) > 2 and is_run(word) else (word,)
+        for piece in pieces:
+            if piece not in FILLERS and piece not in seen:
+                seen.add(piece)
+                yield piece
+
+
+def _apart(vectors: Vectors) -> tuple[Vectors, Vectors]:
+    """Directions of length one, and what each word is worth: the longer a word's vector, the more it says."""
+    worth, length = (np.sqrt(np.einsum("wd,wd->w", side, side)) + 1e-6 for side in (vectors, vectors[:, :DIMENSIONS]))
+    return vectors[:, :DIMENSIONS] / length[:, None], worth

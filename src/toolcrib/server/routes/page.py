@@ -1,0 +1,66 @@
+"""What a browser looks at: the page, its files, and the site that the agent works on."""
+
+import asyncio
+from pathlib import Path
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import FileResponse, RedirectResponse
+
+from toolcrib.server.middleware import refused
+from toolcrib.server.schemas import AppShape
+from toolcrib.server.services import SITE, House, HouseHere, is_harmless
+
+MOST_SUGGESTIONS = 4
+WEB = Path(__file__).parents[1] / "web"
+
+routes = APIRouter()
+
+
+@routes.get("/api/app", tags=["app"])
+async def app(house: HouseHere) -> AppShape:
+    """What is served."""
+    served = house.served
+    remarks = dict(served.remarks) if served.suggestions else _own_phrases(house)
+    return AppShape(
+        name=served.name,
+        mode=str(served.crib.mode),
+        surface=served.surface,
+        model=served.model,
+        suggestions=list(served.suggestions or remarks),
+        remarks=remarks,
+        site=SITE if served.site else None,
+        version=served.version,
+    )
+
+
+def _own_phrases(house: House) -> dict[str, str]:
+    """What to try where nobody said: how people ask for some tools that can do no harm, and their names."""
+    toolbox = house.toolbox()
+    harmless = [tool for tool in toolbox.tools if tool.phrases and is_harmless(toolbox, tool)]
+    first_of = {tool.category: tool for tool in reversed(harmless)}
+    firsts = [tool for tool in harmless if first_of[tool.category] is tool]
+    others = [tool for tool in harmless if first_of[tool.category] is not tool]
+    return {tool.phrases[0]: tool.name for tool in [*firsts, *others][:MOST_SUGGESTIONS]}
+
+
+@routes.get("/", include_in_schema=False)
+async def page() -> Response:
+    return FileResponse(WEB / "index.html", headers={"Cache-Control": "no-cache"})
+
+
+@routes.get("/favicon.ico", include_in_schema=False)
+async def icon() -> Response:
+    return RedirectResponse("/static/favicon.svg")
+
+
+@routes.get("/site", include_in_schema=False)
+@routes.get("/site/{path:path}", include_in_schema=False)
+async def site(request: Request, house: HouseHere) -> Response:
+    """What visitors of the site see."""
+    render = house.served.site
+    if render is None:
+        raise refused(404, "There is no site here.")
+    query = f"?{request.url.query}" if request.url.query else ""
+    answer = await asyncio.to_thread(render, f"{request.url.path}{query}")
+    headers = {"Cache-Control": "no-cache"}
+    return Response(answer.body, answer.status, headers, media_type=answer.content_type)

@@ -1,0 +1,146 @@
+"""Sessions: made, listed, looked at, forgotten."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+from fastapi import APIRouter, Response
+
+from toolcrib.server.runs import STRIDE
+from toolcrib.server.schemas import (
+    LoggedLine,
+    Message,
+    NewSession,
+    OpenConfirmation,
+    Refusal,
+    Responses,
+    SessionLine,
+    SessionShape,
+)
+from toolcrib.server.services import House, HouseHere, SessionId, StoreHere
+from toolcrib.stores.record import SessionRecord
+from toolcrib.tools.result import as_json
+
+# The conversation as a page shows it, from the messages as the agent keeps them.
+
+
+def transcript(history: Sequence[Any]) -> list[Message]:
+    """What was said and done, in order; a call and its result are one."""
+    return list(_messages(history))
+
+
+def _messages(history: Sequence[Any]) -> Iterator[Message]:
+    calls: dict[str, Any] = {}
+    for message in history:
+        for part in cast("list[dict[str, Any]]", message.get("parts", [])):
+            at = part.get("timestamp") or message.get("timestamp")
+            match part.get("part_kind"):
+                case "user-prompt":
+                    yield Message(role="user", text=_text(part["content"]), at=at)
+                case "text" if part["content"]:
+                    yield Message(role="assistant", text=part["content"], at=at)
+                case "tool-call":
+                    calls[part["tool_call_id"]] = part.get("args")
+                case "tool-return" | "retry-prompt" if part.get("tool_name"):
+                    call_id = str(part.get("tool_call_id", ""))
+                    yield Message(
+                        role="tool",
+                        text=_text(part["content"]),
+                        at=at,
+                        name=part["tool_name"],
+                        arguments=_arguments(calls.pop(call_id, None)),
+                        call_id=call_id,
+                    )
+                case _:
+                    pass
+
+
+def _text(content: object) -> str:
+    return content if isinstance(content, str) else as_json(content)
+
+
+def _arguments(said: object) -> Any:
+    """As a model wrote them: most providers send text."""
+    if not isinstance(said, str):
+        return said
+    try:
+        return json.loads(said)
+    except ValueError:
+        return said
+
+
+MOST_SESSIONS = 200
+MOST_EVENTS = 1_000
+
+routes = APIRouter(prefix="/api/sessions", tags=["sessions"])
+MISSING: Responses = {404: {"model": Refusal, "description": "There is no such session, or it is another's."}}
+
+
+@routes.post("", status_code=201)
+async def create_session(house: HouseHere, store: StoreHere) -> NewSession:
+    """Make a session."""
+    async with store.open() as session:
+        house.metrics.made_session()
+        return NewSession(id=session.id)
+
+
+@routes.get("")
+async def list_sessions(house: HouseHere, store: StoreHere) -> list[SessionLine]:
+    """The sessions, those changed last first."""
+    return [
+        SessionLine(
+            id=one.id,
+            title=one.title,
+            updated_at=one.updated_at,
+            messages=one.messages,
+            running=house.runs.find(store, one.id) is not None,
+        )
+        for one in await store.sessions(limit=MOST_SESSIONS)
+    ]
+
+
+@routes.get("/{session}", responses=MISSING)
+async def get_session(session: SessionId, house: HouseHere, store: StoreHere) -> SessionShape:
+    """All of a session: what was said, what the agent remembers, and what waits for the user."""
+    # Before it is read: a run that ends meanwhile is then in the record. It may be on another replica.
+    running = house.runs.find(store, session) is not None or await store.is_open(session)
+    return _session(house, await store.read(session), running)
+
+
+@routes.delete("/{session}", status_code=204, response_description="It is gone.", responses=MISSING)
+async def delete_session(session: SessionId, house: HouseHere, store: StoreHere) -> Response:
+    """Forget a session; if the agent is at work in it, that is stopped first."""
+    await house.runs.stop(store, session)
+    await store.delete(session)
+    return Response(status_code=204)
+
+
+def _session(house: House, record: SessionRecord, running: bool) -> SessionShape:
+    crib = house.served.crib
+    now = crib.clock()
+    return SessionShape(
+        id=record.id,
+        title=record.title,
+        created_at=record.created_at,
+        updated_at=record.updated_at,
+        messages=transcript(record.history),
+        memory=record.memory.to_json(),
+        active=list(crib.toolbox(record.toolbox).active),
+        usage=dict(record.usage),
+        confirmations=[
+            OpenConfirmation(
+                id=one.id,
+                tool=one.tool,
+                arguments=dict(one.arguments),
+                created_at=one.created_at,
+                expires_at=one.expires_at,
+            )
+            for one in record.confirmations
+            if one.is_pending(now)
+        ],
+        events=[
+            LoggedLine(id=line.position * STRIDE, at=line.at, event=line.event) for line in record.events[-MOST_EVENTS:]
+        ],
+        last_event_id=record.events[-1].position * STRIDE if record.events else -1,
+        running=running,
+    )

@@ -1,0 +1,190 @@
+"""Schemas of an OpenAPI document as a tool's own: what they refer to goes along in `$defs`, circles and all."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+from urllib.parse import unquote, urljoin
+
+from toolcrib.errors import SourceConfigError
+from toolcrib.tools.result import as_json
+from toolcrib.tools.schema import items, mapping
+
+# An OpenAPI document (3.0 or 3.1): read from JSON or YAML, its own references followed, nothing fetched for it.
+
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
+_MOST_REFERENCES = 50  # from one to the next, before it is called a circle
+
+
+@dataclass(frozen=True, slots=True)
+class OpenApiDocument:
+    """What a service says of itself. `place` is the file or the address it came from."""
+
+    place: str
+    content: Mapping[str, Any]
+
+    @classmethod
+    def parsed(cls, text: str, place: str) -> "OpenApiDocument":
+        """A document of JSON or YAML text."""
+        try:
+            content: object = json.loads(text)
+        except ValueError:
+            content = _yaml(text, place)
+        document = cls(place, mapping(content))
+        version = str(document.content.get("openapi", ""))
+        if not version.startswith(("3.0", "3.1", "3.2")):
+            said = f"version {version}" if version else "no `openapi` version"
+            raise SourceConfigError(f"{place}: it has {said}; 3.0 and 3.1 are read.", hint="Convert it to OpenAPI 3.")
+        return document
+
+    @property
+    def is_3_0(self) -> bool:
+        """Whether its schemas are of the older kind, where `nullable` stands for the type null."""
+        return str(self.content["openapi"]).startswith("3.0")
+
+    @property
+    def base_url(self) -> str:
+        """Where the service is, as the document says; empty if it does not."""
+        first = mapping(next(iter(items(self.content.get("servers"))), None))
+        url = str(first.get("url") or "")
+        for name, variable in mapping(first.get("variables")).items():
+            url = url.replace(f"{{{name}}}", str(mapping(variable).get("default", "")))
+        return (urljoin(self.place, url) if self.place.startswith("http") else url).rstrip("/")
+
+    def operations(self) -> Iterator[tuple[str, str, Mapping[str, Any], Mapping[str, Any]]]:
+        """Method, path, the path's own entry, and the operation's."""
+        for path, entry in mapping(self.content.get("paths")).items():
+            item = self.resolved(entry)
+            for method in METHODS:
+                if isinstance(item.get(method), Mapping):
+                    yield method, path, item, mapping(item[method])
+
+    def resolved(self, entry: object) -> Mapping[str, Any]:
+        """An entry, or what it refers to. References lead only to places within the document."""
+        found = mapping(entry)
+        for _ in range(_MOST_REFERENCES):
+            if "$ref" not in found:
+                return found
+            found = self.at(str(found["$ref"]))
+        raise SourceConfigError(f"{self.place}: {str(found['$ref'])!r} refers to itself.", hint="Correct the document.")
+
+    def at(self, pointer: str) -> Mapping[str, Any]:
+        """What stands at a reference such as `#/components/schemas/Pet`."""
+        if not pointer.startswith("#/"):
+            raise SourceConfigError(
+                f"{self.place}: {pointer!r} leads out of the document.", hint="Bundle the document into one file."
+            )
+        found: object = self.content
+        for step in pointer[2:].split("/"):
+            key = unquote(step).replace("~1", "/").replace("~0", "~")
+            listed = items(found)
+            found = dict(enumerate(listed)).get(int(key)) if listed and key.isdecimal() else mapping(found).get(key)
+        if not isinstance(found, Mapping):
+            raise SourceConfigError(f"{self.place}: {pointer!r} leads nowhere.", hint="Correct the document.")
+        return cast("Mapping[str, Any]", found)
+
+
+def _yaml(text: str, place: str) -> object:
+    from ruamel.yaml import YAML, YAMLError  # late: most documents are JSON
+
+    try:
+        load = cast("Callable[[str], object]", YAML(typ="safe", pure=True).load)  # pyright: ignore[reportUnknownMemberType]  # not typed
+        return load(text)
+    except (YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        raise SourceConfigError(f"{place}{line}: it is neither JSON nor YAML.", hint="Correct the file.") from None
+
+
+# What a model needs nothing of.
+_DROPPED = {"xml", "externalDocs", "example", "examples", "discriminator", "nullable", "x-examples", "deprecated"}
+MOST_SCHEMA_CHARACTERS = 40_000  # of one tool; beyond, what is referred to far away is left open
+_DEEPEST = 60
+_PARTS = {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}  # names, not keywords, inside
+
+
+class SchemaBundle:
+    """The schemas of one tool, and the definitions they share."""
+
+    def __init__(self, document: OpenApiDocument) -> None:
+        self._document = document
+        self._names: dict[str, str] = {}  # by reference
+        self._waiting: list[str] = []
+
+    def schema(self, schema: object) -> dict[str, Any]:
+        """A schema in which every reference leads to `$defs`."""
+        return self._converted(mapping(schema), 0)
+
+    def definitions(self, room: int = MOST_SCHEMA_CHARACTERS) -> dict[str, Any]:
+        """What the schemas refer to, the nearest first; what finds no room any more allows anything."""
+        found: dict[str, Any] = {}
+        while self._waiting:
+            reference = self._waiting.pop(0)
+            definition: dict[str, Any] = {}
+            if room > 0:
+                definition = self._converted(self._document.at(reference), 0)
+                room -= len(as_json(definition))
+            found[self._names[reference]] = definition
+        return found
+
+    def object_of(self, schema: object) -> Mapping[str, Any] | None:
+        """The object a schema describes, its parts joined; None if it is no plain object."""
+        return self._joined(schema, 0)
+
+    def _joined(self, schema: object, depth: int) -> Mapping[str, Any] | None:
+        found = self._document.resolved(schema)
+        if depth > _DEEPEST or any(key in found for key in ("oneOf", "anyOf", "not", "additionalProperties")):
+            return None
+        properties = dict(mapping(found.get("properties")))
+        required = [name for name in items(found.get("required")) if isinstance(name, str)]
+        for part in items(found.get("allOf")):
+            joined = self._joined(part, depth + 1)
+            if joined is None:
+                return None
+            properties = {**joined["properties"], **properties}
+            required += joined["required"]
+        if not properties:
+            return None
+        return {"properties": properties, "required": [name for name in dict.fromkeys(required) if name in properties]}
+
+    def _converted(self, schema: Mapping[str, Any], depth: int, *, names: bool = False) -> dict[str, Any]:
+        if depth > _DEEPEST:
+            return {}
+        if not names and "$ref" in schema:
+            return self._reference(str(schema["$ref"]))
+        kept = {
+            key: self._inner(value, depth + 1, names=not names and key in _PARTS)
+            for key, value in schema.items()
+            if names or (key not in _DROPPED and not key.startswith("x-"))
+        }
+        return kept if names or not self._document.is_3_0 else _modern(schema, kept)
+
+    def _inner(self, value: object, depth: int, *, names: bool) -> object:
+        if isinstance(value, Mapping):
+            return self._converted(cast("Mapping[str, Any]", value), depth, names=names)
+        if isinstance(value, list):
+            return [self._inner(item, depth, names=False) for item in items(cast("object", value))]
+        return value
+
+    def _reference(self, reference: str) -> dict[str, Any]:
+        if reference not in self._names:
+            self._document.at(reference)  # it must lead somewhere
+            plain = re.sub(r"[^A-Za-z0-9_.-]", "_", reference.rpartition("/")[2]) or "Part"
+            name, number = plain, 1
+            while name in self._names.values():
+                number += 1
+                name = f"{plain}_{number}"
+            self._names[reference] = name
+            self._waiting.append(reference)
+        return {"$ref": f"#/$defs/{self._names[reference]}"}
+
+
+def _modern(old: Mapping[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
+    """A 3.0 schema as JSON Schema says it now."""
+    if old.get("nullable") is True and isinstance(kept.get("type"), str):
+        kept["type"] = [kept["type"], "null"]
+    for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+        if isinstance(kept.get(exclusive), bool) and kept.pop(exclusive) and bound in kept:
+            kept[exclusive] = kept.pop(bound)
+    return kept

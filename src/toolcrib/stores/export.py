@@ -1,0 +1,265 @@
+"""A session as one JSON document, to be looked at, kept elsewhere, or taken to another store; nothing is left out.
+
+This module loads pydantic; import it late.
+"""
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any, Literal, TextIO, cast
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+
+from toolcrib.errors import StoreError
+from toolcrib.memory.working import WorkingMemory
+from toolcrib.stores.record import (
+    MOST_TITLE_CHARACTERS,
+    Confirmation,
+    LoggedEvent,
+    SessionRecord,
+    Settled,
+    checked_id,
+    checked_tenant,
+)
+from toolcrib.stores.store import Place
+from toolcrib.tools.text import clean
+
+DOCUMENT_FORMAT = "toolcrib-session"
+DOCUMENT_VERSION = 1
+
+
+def to_document(record: SessionRecord) -> dict[str, Any]:
+    """The session as JSON can say it."""
+    return _Document(
+        format=DOCUMENT_FORMAT,
+        version=DOCUMENT_VERSION,
+        id=record.id,
+        title=record.title,
+        created_at=record.created_at,
+        updated_at=record.updated_at,
+        memory=record.memory.to_json(),
+        toolbox=record.toolbox,
+        history=list(record.history),
+        usage=dict(record.usage),
+        confirmations=[
+            _Confirmation(
+                id=one.id,
+                tool=one.tool,
+                arguments=dict(one.arguments),
+                digest=one.digest,
+                created_at=one.created_at,
+                expires_at=one.expires_at,
+                settled_at=one.settled_at,
+                settled_as=one.settled_as,
+            )
+            for one in record.confirmations
+        ],
+        events=[_Event(at=one.at, event=one.event) for one in record.events],
+    ).model_dump(mode="json")
+
+
+def from_document(document: object) -> SessionRecord:
+    """The session that a document tells of."""
+    head = cast("dict[str, object]", document) if isinstance(document, dict) else {}
+    if head.get("format") == DOCUMENT_FORMAT and head.get("version", 0) != DOCUMENT_VERSION:
+        raise StoreError(
+            f"This session was exported in another form than {DOCUMENT_VERSION}, the one this Toolcrib knows.",
+            hint="Update Toolcrib: pip install --upgrade toolcrib",
+        )
+    try:
+        said = _Document.model_validate(document, strict=False)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        raise StoreError(
+            f"This is not an exported session: {'.'.join(map(str, first['loc'])) or 'document'}: {first['msg']}.",
+            hint="Give what `toolcrib sessions export` wrote, unchanged.",
+        ) from error
+    return SessionRecord(
+        id=checked_id(said.id),
+        title=clean(said.title, MOST_TITLE_CHARACTERS),
+        created_at=said.created_at,
+        updated_at=said.updated_at,
+        memory=WorkingMemory.from_json(said.memory),
+        toolbox=said.toolbox,
+        history=tuple(said.history),
+        usage=said.usage,
+        confirmations=tuple(Confirmation(**one.model_dump()) for one in said.confirmations),
+        events=tuple(
+            LoggedEvent(position=position, at=one.at, event=one.event) for position, one in enumerate(said.events)
+        ),
+    )
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class _Confirmation(_Part):
+    id: str
+    tool: str
+    arguments: dict[str, Any]
+    digest: str
+    created_at: AwareDatetime
+    expires_at: AwareDatetime
+    settled_at: AwareDatetime | None
+    settled_as: Settled | None
+
+
+class _Event(_Part):
+    at: AwareDatetime
+    event: Any
+
+
+class _Document(_Part):
+    format: Literal["toolcrib-session"]
+    version: Literal[1]
+    id: str
+    title: str
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+    memory: dict[str, Any]
+    toolbox: Any
+    history: list[Any]
+    usage: dict[str, Annotated[int | float, Field(allow_inf_nan=False)]]
+    confirmations: list[_Confirmation]
+    events: list[_Event]
+
+
+# A whole place as one file of JSON Lines: every session of every tenant, one a line, between a head and an end.
+
+FORMAT = "toolcrib-store"
+VERSION = 1
+_HINT = "Give what `toolcrib store export` wrote, unchanged."
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """One session on its way from one place to another."""
+
+    tenant: str
+    record: SessionRecord
+
+
+async def parcels_of(place: Place, tenants: tuple[str, ...]) -> AsyncIterator[Parcel]:
+    """The sessions of these tenants, each as it is when it is reached."""
+    for tenant in tenants:
+        store = place.store(tenant)
+        for info in reversed(await store.sessions()):
+            yield Parcel(tenant, await store.read(info.id))
+
+
+def head() -> str:
+    """The first line."""
+    return _line({"format": FORMAT, "version": VERSION})
+
+
+def line_of(parcel: Parcel) -> str:
+    """A session as its line."""
+    return _line({"tenant": parcel.tenant, "session": to_document(parcel.record)})
+
+
+def end(count: int) -> str:
+    """The last line."""
+    return _line({"sessions": count})
+
+
+def read_archive(lines: TextIO) -> Iterator[Parcel]:
+    """What a file holds; refused when it is not ours, or when something is missing."""
+    first = _read(next(lines, ""), 1)
+    if first.get("format") != FORMAT or first.get("version") != VERSION:
+        raise StoreError("This is not an exported store, or one of another version.", hint=_HINT)
+    count = 0
+    for number, text in enumerate(lines, 2):
+        said = _read(text, number)
+        if "session" not in said:
+            if said.get("sessions") == count:
+                return
+            break
+        yield Parcel(checked_tenant(str(said.get("tenant", ""))), from_document(said["session"]))
+        count += 1
+    raise StoreError(f"The file ends too early: after {count} sessions.", hint="Export the store again.")
+
+
+def _read(text: str, number: int) -> dict[str, Any]:
+    try:
+        said = json.loads(text)
+    except ValueError as error:
+        raise StoreError(f"Line {number} of the file cannot be read: {error}.", hint=_HINT) from error
+    if not isinstance(said, dict):
+        raise StoreError(f"Line {number} of the file holds no session.", hint=_HINT)
+    return said  # pyright: ignore[reportUnknownVariableType] - its parts are checked where they are used
+
+
+def _line(said: dict[str, Any]) -> str:
+    return json.dumps(said, separators=(",", ":")) + "\n"  # ASCII: whatever a terminal or an editor does to it
+
+
+# Taking sessions from one place into another, so that nothing is lost and nothing overwritten by accident.
+
+
+class Arrival(StrEnum):
+    """How a session stands to what is at its destination."""
+
+    NEW = "new"
+    SAME = "same"
+    DIFFERENT = "different"
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many sessions were met of each kind."""
+
+    new: int = 0
+    same: int = 0
+    different: int = 0
+    first_different: str = ""
+
+    def add(self, parcel: Parcel, arrival: Arrival) -> None:
+        setattr(self, arrival.value, getattr(self, arrival.value) + 1)
+        if arrival is Arrival.DIFFERENT and not self.first_different:
+            of_tenant = f" of the tenant {parcel.tenant!r}" if parcel.tenant else ""
+            self.first_different = f"{parcel.record.id!r}{of_tenant}"
+
+    def refuse_different(self) -> None:
+        """Refuse to go on when something would be overwritten."""
+        if self.different:
+            raise StoreError(
+                f"{self.different} sessions are there already and differ, the first is {self.first_different}. "
+                "Nothing was written.",
+                hint="Give --overwrite to replace them, or another store.",
+            )
+
+
+class Destination:
+    """A place that sessions are taken to."""
+
+    def __init__(self, place: Place, *, overwrite: bool = False) -> None:
+        self._place = place
+        self._overwrite = overwrite
+        self._known: dict[str, set[str]] = {}  # by tenant
+
+    async def compare(self, parcel: Parcel) -> Arrival:
+        """Whether a session is there already; only looks."""
+        if parcel.tenant not in self._known:
+            is_there = parcel.tenant in await self._place.tenants()
+            infos = await self._place.store(parcel.tenant).sessions() if is_there else ()
+            self._known[parcel.tenant] = {info.id for info in infos}
+        if parcel.record.id not in self._known[parcel.tenant]:
+            return Arrival.NEW
+        there = await self._place.store(parcel.tenant).read(parcel.record.id)
+        return Arrival.SAME if there == parcel.record else Arrival.DIFFERENT
+
+    async def take_in(self, parcel: Parcel) -> Arrival:
+        """Keep a session there, and look whether it arrived as it was sent."""
+        arrival = await self.compare(parcel)
+        if arrival is Arrival.SAME:
+            return arrival
+        await self._place.store(parcel.tenant).restore(parcel.record, overwrite=self._overwrite)
+        self._known[parcel.tenant].add(parcel.record.id)
+        if await self.compare(parcel) is not Arrival.SAME:
+            raise StoreError(
+                f"The session {parcel.record.id!r} did not arrive as it was sent.",
+                hint="Somebody may use it there just now: stop the servers on both stores, and try again.",
+            )
+        return arrival

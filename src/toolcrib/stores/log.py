@@ -1,0 +1,125 @@
+"""Who called what: the audit of a session, made from its log, without a value of any argument or result.
+
+The log is the only record of calls (`session_log.py` has all of it); this is the part of it that an auditor may keep.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, cast
+
+from toolcrib.stores.record import SessionRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditLine:
+    """One thing that was asked, called or answered."""
+
+    at: datetime
+    tenant: str
+    session: str
+    what: str  # `call`, `question` (to the user), `answer` (of the user)
+    tool: str
+    arguments: str  # a digest: the same for the same arguments
+    outcome: str  # of a call `ok`, `failed`, `unfinished`; of an answer `taken`, `declined`; of a question `asked`
+
+    def to_json(self) -> dict[str, str]:
+        """The line as JSON can say it."""
+        return {
+            "at": self.at.isoformat(),
+            "tenant": self.tenant,
+            "session": self.session,
+            "what": self.what,
+            "tool": self.tool,
+            "arguments": self.arguments,
+            "outcome": self.outcome,
+        }
+
+
+def audit_of(tenant: str, record: SessionRecord) -> Iterator[AuditLine]:
+    """A session's calls, questions and answers, in the order of time."""
+    return iter(sorted(_lines(tenant, record), key=lambda line: line.at))
+
+
+def digest_of(arguments: object) -> str:
+    """A short text that is the same for the same arguments. Who guesses them can see that the guess is right."""
+    said = json.dumps(arguments, sort_keys=True, separators=(",", ":"))
+    return sha256(said.encode()).hexdigest()[:16]
+
+
+def _lines(tenant: str, record: SessionRecord) -> Iterator[AuditLine]:
+    events = [(one.at, cast("dict[str, Any]", one.event)) for one in record.events if isinstance(one.event, dict)]  # pyright: ignore[reportUnknownMemberType] - opaque to a store; what is no event is passed over
+    ends = {event.get("call_id"): event for _, event in events if event.get("type") == "tool_finished"}
+    for at, event in events:
+        if event.get("type") == "tool_started":
+            end = ends.get(event.get("call_id"))
+            outcome = "unfinished" if end is None else "failed" if end.get("failed") is True else "ok"
+            tool, digest = str(event.get("name")), digest_of(event.get("arguments"))
+            yield AuditLine(
+                at=at, tenant=tenant, session=record.id, what="call", tool=tool, arguments=digest, outcome=outcome
+            )
+    for one in record.confirmations:
+        said = {"tenant": tenant, "session": record.id, "tool": one.tool, "arguments": digest_of(dict(one.arguments))}
+        yield AuditLine(at=one.created_at, what="question", outcome="asked", **said)
+        if one.settled_at is not None and one.settled_as is not None:
+            yield AuditLine(at=one.settled_at, what="answer", outcome=one.settled_as.value, **said)
+
+
+# A session's log as JSON Lines: what happened, one event a line, with moments, durations and counts.
+
+
+@dataclass(slots=True)
+class LogLines:
+    """Makes lines of one session's events, in their order."""
+
+    tool_calls: int = 0  # so far
+    discovery_calls: int = 0
+    _tools_before: int = 0  # when the present run began
+    _searches_before: int = 0
+
+    def line(self, event: Mapping[str, Any], at: datetime) -> dict[str, Any]:
+        """One event as its line."""
+        kind = event.get("type")
+        if kind == "run_started":
+            self._tools_before, self._searches_before = self.tool_calls, self.discovery_calls
+        self.tool_calls += kind == "tool_finished"
+        self.discovery_calls += kind == "tool_discovery_result"
+        counts = {}
+        if kind == "usage":
+            counts = {
+                "tool_calls_count": self.tool_calls - self._tools_before,
+                "discovery_calls_count": self.discovery_calls - self._searches_before,
+            }
+        return {"at": at.isoformat(), **event, **counts}
+
+
+def log_of(record: SessionRecord) -> Iterator[dict[str, Any]]:
+    """A session's log: a line about the session, then its events."""
+    lines = LogLines()
+    events = [lines.line(event, at) for event, at in _events(record)]
+    yield {
+        "at": record.created_at.isoformat(),
+        "type": "session",
+        "id": record.id,
+        "title": record.title,
+        "tool_calls_count": lines.tool_calls,
+        "discovery_calls_count": lines.discovery_calls,
+        "usage": dict(record.usage),
+    }
+    yield from events
+
+
+def tool_calls_in(record: SessionRecord) -> tuple[int, int]:
+    """How many calls of tools a session's log has, and how many of them failed."""
+    finished = [event for event, _ in _events(record) if event.get("type") == "tool_finished"]
+    return len(finished), sum(event.get("failed") is True for event in finished)
+
+
+def _events(record: SessionRecord) -> Iterator[tuple[Mapping[str, Any], datetime]]:
+    """The events; to a store they are opaque, so what is no event is passed over."""
+    for one in record.events:
+        event: object = one.event
+        if isinstance(event, dict):
+            yield cast("dict[str, Any]", event), one.at

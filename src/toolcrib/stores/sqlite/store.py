@@ -1,0 +1,384 @@
+"""Sessions in a SQLite file: for one machine, any number of processes, no server."""
+
+import asyncio
+import logging
+import os
+import sqlite3
+import sys
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import asynccontextmanager, closing
+from copy import copy
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Self
+
+from toolcrib.errors import SessionBusyError, SessionLostError, StoreError
+from toolcrib.stores.lease import LASTS, Heartbeat, Lease, Owner, when_free
+from toolcrib.stores.record import (
+    Confirmation,
+    LoggedEvent,
+    Refusal,
+    SessionInfo,
+    SessionRecord,
+    Settled,
+    Step,
+    checked_id,
+    checked_tenant,
+    microseconds,
+    new_id,
+    now,
+)
+from toolcrib.stores.session import Session, to_the_end
+from toolcrib.stores.sqlite import rows
+from toolcrib.stores.sqlite.file import CURRENT, SqliteFile, in_our_words, version_of
+from toolcrib.stores.store import PING_SECONDS, PlaceStatus, follow
+
+leases = sys.modules[__name__]
+
+# The leases of a SQLite store: one row a session.
+
+
+def take(connection: sqlite3.Connection, lease: Lease, now: datetime, *, by_force: bool = False) -> None:
+    """Take the lease, or refuse when somebody else has it, unless by force."""
+    if not by_force:
+        refuse_busy(connection, lease.tenant, lease.session, now)
+    us = Owner.here()
+    connection.execute(
+        "INSERT OR REPLACE INTO leases (tenant, session, token, host, pid, started, expires_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (*lease.row, us.host, us.pid, us.started, microseconds(now + LASTS)),
+    )
+
+
+def refuse_busy(connection: sqlite3.Connection, tenant: str, session: str, now: datetime) -> None:
+    """Refuse to touch a session that somebody has open."""
+    holder = holder_of(connection, tenant, session, now)
+    if holder is not None:
+        raise SessionBusyError(session, str(holder))
+
+
+def holder_of(connection: sqlite3.Connection, tenant: str, session: str, now: datetime) -> Owner | None:
+    """Who has a session open."""
+    row = connection.execute(
+        "SELECT host, pid, started, expires_at FROM leases WHERE tenant = ? AND session = ?", (tenant, session)
+    ).fetchone()
+    if row is None or row[3] <= microseconds(now):
+        return None
+    holder = Owner(*row[:3])
+    return None if holder.is_gone() else holder
+
+
+def renew(connection: sqlite3.Connection, lease: Lease, now: datetime) -> None:
+    """Keep the lease for another while; refused when it is no longer ours."""
+    if renew_all(connection, (lease,), now):
+        raise SessionLostError(lease.session)
+
+
+def renew_all(connection: sqlite3.Connection, leases: Iterable[Lease], now: datetime) -> list[Lease]:
+    """Keep leases for another while; gives those that are no longer ours."""
+    expires_at = microseconds(now + LASTS)
+    query = "UPDATE leases SET expires_at = ? WHERE tenant = ? AND session = ? AND token = ?"
+    return [lease for lease in leases if not connection.execute(query, (expires_at, *lease.row)).rowcount]
+
+
+def release(connection: sqlite3.Connection, lease: Lease) -> None:
+    """Give the lease back; nothing happens when it is not ours."""
+    connection.execute("DELETE FROM leases WHERE tenant = ? AND session = ? AND token = ?", lease.row)
+
+
+LOOK_AGAIN_SECONDS = 0.2  # for what another process wrote: a file tells nobody
+
+logger = logging.getLogger(__name__)
+Clock = Callable[[], datetime]
+
+
+class SqliteStore:
+    """A `Store` in one file. Use it in `async with`, or `close` it."""
+
+    def __init__(
+        self, path: str | Path | SqliteFile | None, *, tenant: str = "", durable: bool = True, clock: Clock = now
+    ) -> None:
+        """Name the file; it is opened, and made, when first used. Without one, sessions last as long as the store.
+
+        Args:
+            path: The file, or one that others use too. It belongs on a disk of this machine: SQLite's locks do not
+                work over a network.
+            tenant: Whose sessions these are.
+            durable: Whether a step outlives a power cut; a killed process it outlives in any case.
+            clock: What time it is, with a time zone.
+        """
+        self._tenant = checked_tenant(tenant)
+        self._clock = clock
+        file = path if isinstance(path, SqliteFile) else None
+        self._file = file or SqliteFile(Path(path) if isinstance(path, str | Path) else None, durable=durable)
+        self._heartbeat = Heartbeat(self._renew)
+        self._owns_file = file is None
+
+    @property
+    def tenant(self) -> str:
+        return self._tenant
+
+    def for_tenant(self, tenant: str) -> "SqliteStore":
+        """The same file, for another tenant; it is closed with the store that it came from."""
+        other = copy(self)
+        other._tenant = checked_tenant(tenant)
+        other._owns_file = False
+        return other
+
+    @asynccontextmanager
+    async def open(
+        self, session_id: str | None = None, *, create: bool = True, wait_seconds: float = 0, take_over: bool = False
+    ) -> AsyncGenerator[Session]:
+        """The session, for writing, by nobody else at the same time (see `Store.open`)."""
+        id = new_id() if session_id is None else checked_id(session_id)
+        lease = Lease.wish(self._tenant, id)
+        try:
+            record = await when_free(lambda: self._begin(lease, create=create, take_over=take_over), wait_seconds)
+        except asyncio.CancelledError:
+            await self._end(lease)  # it may have been taken just then
+            raise
+        session = Session(record, _Writer(self._file, lease, self._clock), self._clock)
+        self._heartbeat.hold(lease, session.lose_soon)
+        try:
+            yield session
+        finally:
+            self._heartbeat.let_go(lease)
+            await self._end(lease)
+
+    async def _begin(self, lease: Lease, *, create: bool, take_over: bool) -> SessionRecord:
+        def take(connection: sqlite3.Connection) -> SessionRecord:
+            now = self._clock()
+            if not rows.has_session(connection, self._tenant, lease.session):
+                if not create:
+                    raise rows.unknown_session(connection, self._tenant, lease.session)
+                fresh = SessionRecord(id=lease.session, created_at=now, updated_at=now)
+                rows.insert_session(connection, self._tenant, fresh)
+            leases.take(connection, lease, now, by_force=take_over)
+            return rows.select_session(connection, self._tenant, lease.session, events=False)
+
+        return await to_the_end(self._file.write(take))
+
+    async def _end(self, lease: Lease) -> None:
+        try:
+            await to_the_end(self._file.write(lambda connection: leases.release(connection, lease)))
+        except StoreError as error:  # must not hide what happened inside; the lease runs out by itself
+            logger.warning("The session %r could not be given back: %s", lease.session, error)
+
+    def _renew(self, held: tuple[Lease, ...]) -> list[Lease]:
+        return self._file.write_soon(lambda connection: leases.renew_all(connection, held, self._clock())).result()
+
+    async def sessions(self, *, limit: int | None = None) -> tuple[SessionInfo, ...]:
+        """The sessions, those changed last first."""
+        return await self._file.read(lambda connection: rows.select_infos(connection, self._tenant, limit=limit))
+
+    async def read(self, session_id: str) -> SessionRecord:
+        """All of a session, as it is at one moment; also while somebody has it open."""
+        id = checked_id(session_id)
+        return await self._file.read(lambda connection: rows.select_session(connection, self._tenant, id, events=True))
+
+    async def events(self, session_id: str, *, after: int = -1) -> tuple[LoggedEvent, ...]:
+        """The session's log behind a position."""
+        id = checked_id(session_id)
+
+        def read(connection: sqlite3.Connection) -> tuple[LoggedEvent, ...]:
+            if not rows.has_session(connection, self._tenant, id):
+                raise rows.unknown_session(connection, self._tenant, id)
+            return rows.select_events(connection, self._tenant, id, after=after)
+
+        return await self._file.read(read)
+
+    async def is_open(self, session_id: str) -> bool:
+        """Whether somebody has it open, in this process or another."""
+        id = checked_id(session_id)
+        holder = await self._file.read(lambda connection: leases.holder_of(connection, self._tenant, id, self._clock()))
+        return holder is not None
+
+    def follow(
+        self, session_id: str, *, after: int = -1, ping_seconds: float = PING_SECONDS
+    ) -> AsyncGenerator[LoggedEvent | None]:
+        """The session's log behind a position, and what is added, as long as somebody has it open."""
+        news = asyncio.Event()
+        return follow(
+            self, session_id, after=after, ping_seconds=ping_seconds, look_seconds=LOOK_AGAIN_SECONDS, news=news
+        )
+
+    async def restore(self, record: SessionRecord, *, overwrite: bool = False) -> None:
+        """Keep a session that was read from another store; refused when there is one with its id."""
+        id = checked_id(record.id)
+
+        def insert(connection: sqlite3.Connection) -> None:
+            if overwrite:
+                leases.refuse_busy(connection, self._tenant, id, self._clock())
+                rows.delete_session(connection, self._tenant, id)
+            if rows.has_session(connection, self._tenant, id):
+                raise StoreError(
+                    f"There is a session {id!r} already.", hint="Delete it, or give the new one another id."
+                )
+            rows.insert_session(connection, self._tenant, record)
+
+        await to_the_end(self._file.write(insert))
+
+    async def delete(self, session_id: str) -> None:
+        """Forget a session. Refused while somebody has it open."""
+        id = checked_id(session_id)
+
+        def remove(connection: sqlite3.Connection) -> None:
+            leases.refuse_busy(connection, self._tenant, id, self._clock())
+            if not rows.delete_session(connection, self._tenant, id):
+                raise rows.unknown_session(connection, self._tenant, id)
+
+        await to_the_end(self._file.write(remove))
+
+    async def purge(self, older_than: timedelta) -> int:
+        """Forget all sessions that were not changed for that long, and say how many; open ones stay."""
+
+        def remove(connection: sqlite3.Connection) -> int:
+            now = self._clock()
+            removed = 0
+            for id in rows.select_ids_before(connection, self._tenant, now - older_than):
+                try:
+                    leases.refuse_busy(connection, self._tenant, id, now)
+                except SessionBusyError:
+                    continue
+                removed += rows.delete_session(connection, self._tenant, id)
+            return removed
+
+        return await to_the_end(self._file.write(remove))
+
+    async def close(self) -> None:
+        """Let go of the file."""
+        if self._owns_file:
+            await to_the_end(self._file.close())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"SqliteStore({self._file.place!r}, tenant={self._tenant!r})"
+
+
+class _Writer:
+    """Writes one session as long as its lease is ours; every write also renews it."""
+
+    def __init__(self, file: SqliteFile, lease: Lease, clock: Clock) -> None:
+        self._file = file
+        self._lease = lease
+        self._clock = clock
+
+    async def append(self, step: Step) -> None:
+        def write(connection: sqlite3.Connection) -> None:
+            now = self._still_ours(connection)
+            rows.insert_step(connection, self._lease.tenant, self._lease.session, step, now)
+
+        await self._file.write(write)
+
+    async def add_confirmation(self, confirmation: Confirmation) -> None:
+        def write(connection: sqlite3.Connection) -> None:
+            self._still_ours(connection)
+            rows.insert_confirmation(connection, self._lease.tenant, self._lease.session, confirmation)
+
+        await self._file.write(write)
+
+    async def settle_confirmation(self, id: str, digest: str | None, settled_as: Settled) -> Confirmation | Refusal:
+        def write(connection: sqlite3.Connection) -> Confirmation | Refusal:
+            now = self._still_ours(connection)
+            lease = self._lease
+            return rows.settle_confirmation(connection, lease.tenant, lease.session, id, digest, settled_as, now)
+
+        return await self._file.write(write)
+
+    def _still_ours(self, connection: sqlite3.Connection) -> datetime:
+        now = self._clock()
+        leases.renew(connection, self._lease, now)
+        return now
+
+
+# A SQLite file as its operator sees it.
+
+
+class SqlitePlace:
+    """A `Place` in one file."""
+
+    def __init__(self, path: Path, clock: Callable[[], datetime]) -> None:
+        self._path = path
+        self._clock = clock
+        self._file = SqliteFile(path)
+
+    def store(self, tenant: str) -> SqliteStore:
+        """The sessions of one tenant."""
+        return SqliteStore(self._file, tenant=tenant, clock=self._clock)
+
+    async def tenants(self) -> tuple[str, ...]:
+        """Those that have sessions."""
+        if not self._path.exists():
+            return ()  # only looking must not make a file
+        query = "SELECT DISTINCT tenant FROM sessions ORDER BY tenant"
+        return await self._file.read(lambda connection: tuple([row[0] for row in connection.execute(query)]))
+
+    async def status(self) -> PlaceStatus:
+        """What is in it; only looks, also at what an older version wrote."""
+        return await asyncio.to_thread(self._status)
+
+    def _status(self) -> PlaceStatus:
+        empty = PlaceStatus(engine="SQLite", place=str(self._path), form=0, newest_form=CURRENT)
+        if not self._path.exists():
+            return empty
+        with (
+            in_our_words(str(self._path)),
+            closing(sqlite3.connect(f"{self._path.absolute().as_uri()}?mode=ro", uri=True)) as connection,
+        ):
+            form = version_of(connection, str(self._path))
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            counts = {
+                table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+                for table in ("sessions", "messages", "events")
+                if table in tables
+            }
+            now = microseconds(self._clock())
+            if form:
+                counts["tenants"] = connection.execute("SELECT count(DISTINCT tenant) FROM sessions").fetchone()[0]
+                counts["open_sessions"] = len(_holders(connection, now, gone=False))
+                counts["open_questions"] = connection.execute(
+                    "SELECT count(*) FROM confirmations WHERE settled_as IS NULL AND expires_at > ?", (now,)
+                ).fetchone()[0]
+        size = sum(os.path.getsize(one) for one in self._path.parent.glob(f"{self._path.name}*") if one.is_file())
+        return replace(empty, form=form, bytes=size, **counts)
+
+    async def bring_up(self) -> None:
+        """Make the tables, or bring them to the newest form."""
+        await self._file.read(lambda _: None)
+
+    async def tidy(self) -> int:
+        """Forget the leases of the dead, and give back the space of what was deleted."""
+
+        def remove(connection: sqlite3.Connection) -> int:
+            dead = _holders(connection, microseconds(self._clock()), gone=True)
+            connection.executemany("DELETE FROM leases WHERE tenant = ? AND session = ?", dead)
+            return len(dead)
+
+        removed = await self._file.write(remove)
+        await self._file.outside_transactions("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
+        return removed
+
+    async def close(self) -> None:
+        await self._file.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self.close()
+
+
+def _holders(connection: sqlite3.Connection, now: int, *, gone: bool) -> list[tuple[str, str]]:
+    """The sessions whose holder is there, or those whose holder is gone."""
+    rows = connection.execute("SELECT tenant, session, expires_at, host, pid, started FROM leases").fetchall()
+    return [
+        (tenant, session)
+        for tenant, session, expires_at, *owner in rows
+        if (expires_at <= now or Owner(*owner).is_gone()) is gone
+    ]

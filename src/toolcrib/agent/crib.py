@@ -1,19 +1,22 @@
 """A crib: everything a run needs besides the session. Made once, shared by all sessions.
 
-    async with Crib(catalog, model="openai:gpt-5.4") as crib:
-        ...
+    crib = Crib(catalog, model="openai:gpt-5.4")
+    print(crib.run_sync("find a photo of mountains").answer)
 
-At its end the connections to the model's provider are closed. What was given to a crib (an index, the catalogue's
-sources) belongs to whoever made it.
+`async with Crib(...)` closes the connections to the model's provider at its end. What was given to a crib (an index, a
+store, the catalog's sources) belongs to whoever made it.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from contextlib import aclosing, suppress
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+from weakref import finalize
 
 from pydantic_ai.exceptions import UsageLimitExceeded
 from pydantic_ai.models import Model
@@ -28,12 +31,19 @@ from toolcrib.discovery.modes import Mode
 from toolcrib.discovery.protocols import Delivery, Guidance
 from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.toolbox import Surface, Toolbox
+from toolcrib.errors import ToolcribError
 from toolcrib.policy.policy import Policy
 from toolcrib.search.index import ToolIndex
 from toolcrib.settings import OFFLINE
+from toolcrib.stores.record import new_id
 from toolcrib.stores.session import CONFIRMATION_EXPIRES_IN
+from toolcrib.stores.store import Store, open_store
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from toolcrib.agent.events import Event
+    from toolcrib.agent.runner import RunResult
 
 # How far a run may go. Each limit ends it with a clear word, and the session stays usable.
 
@@ -83,6 +93,7 @@ class Crib:
     _: KW_ONLY
     model: Model | str = OFFLINE
     index: ToolIndex | None = None  # made at the first search unless given
+    store: Store | Path | str | None = None  # where `run` and `stream` keep sessions; None: in memory
     policy: Policy = field(default_factory=Policy)
     role: str | None = None
     pinned: Iterable[str] = ()
@@ -110,6 +121,56 @@ class Crib:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
         await self.thinker.__aexit__(kind, error, trace)
+        if self.sessions is not self.store:
+            await self.sessions.close()
+
+    async def stream(self, text: str, *, session: str | None = None, context: object = None) -> "AsyncGenerator[Event]":
+        """What happens while the agent answers. Without a name, the talk goes on in the crib's own session.
+
+        Stopping the iteration stops the run. `context` is handed to tools that want one.
+        """
+        from toolcrib.agent.runner import stream  # late: the runner needs this module
+
+        async with self.sessions.open(session or self._own_session) as opened:
+            async with aclosing(stream(opened, text, crib=self, context=context)) as events:
+                async for event in events:
+                    yield event
+
+    async def run(self, text: str, *, session: str | None = None, context: object = None) -> "RunResult":
+        """The same as `stream`, when it is over: the answer and the events."""
+        from toolcrib.agent.runner import collected
+
+        return await collected(self.stream(text, session=session, context=context))
+
+    def run_sync(self, text: str, *, session: str | None = None, context: object = None) -> "RunResult":
+        """The same as `run`, for programs without an event loop."""
+        with suppress(RuntimeError):
+            asyncio.get_running_loop()
+            raise ToolcribError(
+                "`run_sync` cannot be called where an event loop runs, such as in a notebook.",
+                hint="Use `await crib.run(...)`.",
+            )
+        return self._runner.run(self.run(text, session=session, context=context))
+
+    @cached_property
+    def sessions(self) -> Store:
+        """Where `run` and `stream` keep sessions."""
+        if self.store is None:
+            from toolcrib.stores.sqlite.store import SqliteStore  # late: whoever opens sessions needs no store of ours
+
+            return SqliteStore(None)
+        return open_store(self.store) if isinstance(self.store, str | Path) else self.store
+
+    @cached_property
+    def _own_session(self) -> str:
+        return new_id()
+
+    @cached_property
+    def _runner(self) -> asyncio.Runner:
+        """One event loop for all calls of `run_sync`: a provider's connections belong to the loop that made them."""
+        runner = asyncio.Runner()
+        finalize(self, lambda: runner.get_loop().close())
+        return runner
 
     @cached_property
     def thinker(self) -> Model:

@@ -85,20 +85,20 @@ def serve(role: str, port: int, size: int, url: str) -> None:
 
 
 def serve_toolcrib(port: int, url: str) -> None:
-    from toolcrib.catalog.approvals import Gate
+    from toolcrib.catalog.approvals import Quarantine
     from toolcrib.catalog.catalog import Catalog
     from toolcrib.gateway.http import http_server
     from toolcrib.gateway.server import Gateway
-    from toolcrib.serving import Options, taken_socket
+    from toolcrib.serving import Options, bind_socket
     from toolcrib.sources.mcp.config import read_mcp_server
     from toolcrib.sources.mcp.source import McpSource
     from toolcrib.sources.source import SourceGroup
 
-    gate = Gate(Catalog())
+    gate = Quarantine(Catalog())
     group = SourceGroup([McpSource(read_mcp_server("up", {"url": url}), gate)])
     # Nobody is held to a rate here: that is what is measured.
     options = Options(port=port, tokens={TOKEN: "bench"}, requests_per_second=1e9, burst=1_000_000)
-    http_server(Gateway(group, gate), options).run(sockets=[taken_socket(options)])
+    http_server(Gateway(group, gate), options).run(sockets=[bind_socket(options)])
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from benchmarks import data
 from benchmarks.report import Table, percent
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.search.index import ToolIndex
-from toolcrib.tools.text import plainly_described
+from toolcrib.tools.text import without_repetition
 from toolcrib.tools.tool import Tool
 
 SET = "azuremcp"
@@ -76,7 +76,7 @@ def table() -> Table:
     ]
     for label, poison in POISONS.items():
         bad = [
-            plainly_described(poison(tool, asked.tools, random.Random(seed)))
+            without_repetition(poison(tool, asked.tools, random.Random(seed)))
             for seed, tool in enumerate(chosen[:POISONED])
         ]
         index = ToolIndex(Catalog([*asked.tools, *chosen[POISONED:], *bad]))

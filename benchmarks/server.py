@@ -220,7 +220,7 @@ def serve(folder: str) -> None:
     from toolcrib.agent.crib import Crib
     from toolcrib.server.app import create_app, listen
     from toolcrib.server.services import Served
-    from toolcrib.serving import Options, address, taken_socket
+    from toolcrib.serving import Options, address, bind_socket
     from toolcrib.stores.sqlite.store import SqliteStore
     from toolcrib_cms import build
 
@@ -231,7 +231,7 @@ def serve(folder: str) -> None:
     app = create_app(served, options)
     blocks = Gauge("bench_allocated_blocks", "Blocks that Python holds.", registry=app.state.house.metrics.registry)
     blocks.set_function(allocated)
-    taken = taken_socket(options)
+    taken = bind_socket(options)
     print(address(options, taken), flush=True)
     listen(app, options, taken)
 

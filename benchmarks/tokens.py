@@ -32,7 +32,7 @@ from toolcrib.discovery.costs import (
     direct_overhead,
     discovery_overheads,
     exchange,
-    own_queries,
+    sample_queries,
 )
 from toolcrib.discovery.modes import choose_mode
 from toolcrib.discovery.protocols import Guidance, protocols_block
@@ -133,7 +133,7 @@ def requests(tools: Sequence[Tool]) -> list[list[str]]:
     """Two requests a session, each for a tool of the catalogue in its own words."""
     dice = random.Random(0)
     return [
-        own_queries(dice.sample(list(tools), 2), 1) + own_queries(dice.sample(list(tools), 2), 1)
+        sample_queries(dice.sample(list(tools), 2), 1) + sample_queries(dice.sample(list(tools), 2), 1)
         for _ in range(SESSIONS)
     ]
 

@@ -14,9 +14,9 @@ from toolcrib.errors import UnknownToolError
 from toolcrib.postgres import notifications as listening
 from toolcrib.postgres.catalog import Registration, SharedCatalog
 from toolcrib.postgres.database import PostgresDatabase
-from toolcrib.postgres.replica import FromCatalog, FromSource, Runner, SharedSource
+from toolcrib.postgres.replica import CatalogRunner, Runner, SharedSource, SourceRunner
 from toolcrib.search.index import ToolIndex
-from toolcrib.sources.source import SourceState, ToolHolder
+from toolcrib.sources.source import SourceState, ToolSink
 from toolcrib.tools.extraction import Entity
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
@@ -140,7 +140,7 @@ async def test_a_tool_is_run_with_the_code_that_the_replica_has(database: Postgr
     local = Catalog([make("send_mail", extraction=entities)])
     shared = SharedCatalog(database)
     await shared.publish([*local, make("far_away", source="mcp:far"), make("gone", source="mcp:near")])
-    runners = {"python": FromCatalog(local), "mcp:near": FromCatalog(Catalog())}
+    runners = {"python": CatalogRunner(local), "mcp:near": CatalogRunner(Catalog())}
     async with replica(database, runners=runners) as (_, catalog):
         assert (await catalog.get("send_mail").call({"to": "Ann"})).text == "done with {'to': 'Ann'}"
         assert catalog.get("send_mail").extraction is entities
@@ -160,7 +160,7 @@ class Upstream:
     problem = ""
     opened = closed = 0
 
-    def __init__(self, catalog: ToolHolder) -> None:
+    def __init__(self, catalog: ToolSink) -> None:
         self._catalog = catalog
 
     async def start(self) -> None:
@@ -177,7 +177,7 @@ class Upstream:
 
 async def test_an_upstream_is_opened_by_the_first_call_only(database: PostgresDatabase) -> None:
     await SharedCatalog(database).register("mcp:mail", [make("send_mail")])
-    async with replica(database, runners={"mcp:mail": FromSource(Upstream)}) as (_, catalog):
+    async with replica(database, runners={"mcp:mail": SourceRunner(Upstream)}) as (_, catalog):
         assert Upstream.opened == 0
         for _ in range(2):
             assert (await catalog.get("send_mail").call({})).text == "done with {}"

@@ -21,25 +21,25 @@ import torch
 from torch.nn import functional as F
 
 from benchmarks.data import MULTILINGUAL, load
-from toolcrib.search.confidence import outlook
-from toolcrib.search.dense import DenseIndex, Nearness, passages
+from toolcrib.search.confidence import confidence_features
+from toolcrib.search.dense import DenseIndex, Similarity, passages
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
 from toolcrib.search.fusion import (
     LEXICAL_FEATURES,
     WAYS,
     WEIGHTS,
-    Evidence,
+    Candidates,
     Fusion,
     Network,
-    basis,
     fitted,
     gather,
-    read_words,
-    reading_depth,
+    lexical_features,
+    rerank_depth,
+    score_matrix,
 )
-from toolcrib.search.lexical import LexicalIndex, as_meant
+from toolcrib.search.lexical import LexicalIndex, with_typos_fixed
 from toolcrib.search.query import parts
-from toolcrib.search.rerank import WordMeanings
+from toolcrib.search.rerank import LateInteraction
 from training.corpus import is_dev
 from training.material import REQUEST_SETS_ENGLISH, SMALL_TALK
 from training.spoken import small_talk
@@ -60,8 +60,8 @@ class Case:
     """One request put to one catalogue: what the arms said, and which tools are right (none for small talk)."""
 
     group: str
-    evidence: Evidence
-    parts: tuple[Evidence, ...]
+    evidence: Candidates
+    parts: tuple[Candidates, ...]
     query: np.ndarray
     relevant: frozenset[int]
 
@@ -77,20 +77,20 @@ class Arms:
         self._lexical.commit()
         self._dense = DenseIndex(embedder.dimensions)
         self._dense.put(range(len(tools)), [embedder.embed_documents(passages(tool)) for tool in tools])
-        self._meanings = WordMeanings(embedder)
+        self._meanings = LateInteraction(embedder)
         self._meanings.put((number, self._lexical.words(number)) for number in range(len(tools)))
 
     def case(self, group: str, text: str, relevant: frozenset[int]) -> Case:
         whole, query = self._ask(text, whole=True)
         return Case(group, whole, tuple(self._ask(part, whole=False)[0] for part in parts(text)), query, relevant)
 
-    def _ask(self, text: str, *, whole: bool) -> tuple[Evidence, np.ndarray]:
+    def _ask(self, text: str, *, whole: bool) -> tuple[Candidates, np.ndarray]:
         match = self._lexical.search(text, 50)
-        meant = as_meant(text, match.asked)
+        meant = with_typos_fixed(text, match.asked)
         query = self._embedder.embed_queries([meant])
-        nearness = Nearness.of(self._dense.scores(query)[0], self._dense.alive)
-        depth = reading_depth(len(self.tools), whole=whole)
-        said = read_words(match, self._lexical)
+        nearness = Similarity.of(self._dense.scores(query)[0], self._dense.alive)
+        depth = rerank_depth(len(self.tools), whole=whole)
+        said = lexical_features(match, self._lexical)
         return gather(match, said, nearness, self._meanings, meant, depth), query[0]
 
 
@@ -207,7 +207,7 @@ def fit_trust(cases: list[Case]) -> dict:
     there = torch.zeros(len(cases), CANDIDATES, dtype=torch.bool)
     for row, case in enumerate(cases):
         count = len(case.evidence.numbers)
-        ways[row, :, :count] = torch.tensor(basis(case.evidence))
+        ways[row, :, :count] = torch.tensor(score_matrix(case.evidence))
         right[row, :count] = torch.tensor([n in case.relevant for n in case.evidence.numbers.tolist()])
         there[row, :count] = True
     weight, wanted = _balance([case.group for case in cases], small=0.02, unseen=0.7), right.sum(1)
@@ -263,7 +263,7 @@ def fit(cases: list[Case], path: Path) -> None:
     talk = [value if " dev " in case.group else 0.0 for case, value in zip(cases, talk, strict=True)]
     outlooks = np.stack(
         [
-            outlook(case.evidence, ranking, len(case.parts), value)
+            confidence_features(case.evidence, ranking, len(case.parts), value)
             for case, ranking, value in zip(cases, rankings, talk, strict=True)
         ]
     )

@@ -108,14 +108,14 @@ class Lessons:
     def _translation(self, pair: torch.Tensor) -> Lesson:
         said, meant = (yield pair.T.flatten()).chunk(2)
         target = self._target(pair[:, 1])
-        pulled = (1 - (said * target).sum(-1)).mean() + (1 - (meant * target).sum(-1)).mean()
-        yield self._contrast(said @ meant.T, pair[:, 1]) + 0.5 * self._recipe.teacher * pulled
+        moved_toward = (1 - (said * target).sum(-1)).mean() + (1 - (meant * target).sum(-1)).mean()
+        yield self._contrast(said @ meant.T, pair[:, 1]) + 0.5 * self._recipe.teacher * moved_toward
 
     def _meaning(self, count: int) -> Lesson:
         """English texts lie as the teacher lays them."""
         drawn = self._english[torch.randint(len(self._english), (count,), device=self._device)]
         vectors = yield drawn
-        pulled = (1 - (vectors * self._target(drawn)).sum(-1)).mean()
+        moved_toward = (1 - (vectors * self._target(drawn)).sum(-1)).mean()
         ours, theirs = vectors[: count // 2], self._taught[drawn[: count // 2]].float()
         apart = -1e4 * torch.eye(len(ours), device=self._device)
         relation = F.kl_div(
@@ -123,7 +123,7 @@ class Lessons:
             F.softmax(theirs @ theirs.T / 0.05 + apart, -1),
             reduction="batchmean",
         )
-        yield self._recipe.teacher * pulled + self._recipe.relation * relation
+        yield self._recipe.teacher * moved_toward + self._recipe.relation * relation
 
     def _same(self, pair: torch.Tensor) -> Lesson:
         one, other = (yield pair.T.flatten()).chunk(2)

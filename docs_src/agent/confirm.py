@@ -1,7 +1,7 @@
 import asyncio
 
 from toolcrib import Catalog, Crib, confirm, run
-from toolcrib.agent import collected
+from toolcrib.agent import collect
 from toolcrib.stores import SqliteStore
 from toolcrib.testing import scripted_model
 
@@ -39,7 +39,7 @@ async def main() -> None:
 
         done = await run(session, "And the page home", crib=crib)
         (question,) = done.confirmations
-        done = await collected(confirm(session, question.id, True, crib=crib))  # or by a button
+        done = await collect(confirm(session, question.id, True, crib=crib))  # or by a button
         assert deleted == ["old", "home"]
         assert done.answer == "Home is gone as well."
 

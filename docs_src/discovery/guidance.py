@@ -2,7 +2,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from toolcrib import Catalog, Protocol, Toolbox
-from toolcrib.discovery import Guidance, active_notes, delivery_for, protocol_delta, protocols_block
+from toolcrib.discovery import Guidance, delivery_for, protocol_delta, protocol_notes, protocols_block
 
 catalog = Catalog()
 
@@ -14,7 +14,7 @@ def search_images(query: str) -> list[str]:
 
 
 toolbox = Toolbox(catalog)
-before = active_notes(toolbox.visible())
+before = protocol_notes(toolbox.visible())
 toolbox.activate(["search_images"])
 
 with TemporaryDirectory() as folder:
@@ -24,7 +24,7 @@ assert "## category images\nEvery image needs an alternative text.\n## search_im
 
 assert delivery_for("anthropic") == "append"  # it caches the prompt by its beginning
 assert (
-    protocol_delta(before, active_notes(toolbox.visible()))
+    protocol_delta(before, protocol_notes(toolbox.visible()))
     == """\
 <changed-protocols>
 ## search_images

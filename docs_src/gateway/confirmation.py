@@ -6,7 +6,7 @@ from mcp.client import ClientRequestContext
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
 
 from toolcrib import Catalog
-from toolcrib.catalog import Gate
+from toolcrib.catalog import Quarantine
 from toolcrib.gateway import Gateway
 from toolcrib.sources import McpSource, SourceGroup, read_mcp_servers
 
@@ -18,7 +18,7 @@ def text(result: CallToolResult) -> str:
 
 
 def made() -> Gateway:
-    gate = Gate(Catalog())
+    gate = Quarantine(Catalog())
     servers = read_mcp_servers(["servers.json"], environment={"PYTHON": sys.executable})
     return Gateway(SourceGroup(McpSource(server, gate) for server in servers), gate)
 

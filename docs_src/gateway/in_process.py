@@ -7,7 +7,7 @@ import mcp
 from mcp_types import CallToolResult, TextContent
 
 from toolcrib import Catalog
-from toolcrib.catalog import Gate, Lock
+from toolcrib.catalog import Lock, Quarantine
 from toolcrib.gateway import Gateway
 from toolcrib.policy import read_policy
 from toolcrib.sources import McpSource, SourceGroup, read_mcp_servers
@@ -18,7 +18,7 @@ def text(result: CallToolResult) -> str:
 
 
 async def main(folder: Path) -> None:
-    gate = Gate(Catalog())
+    gate = Quarantine(Catalog())
     servers = read_mcp_servers(["servers.json"], environment={"PYTHON": sys.executable})
     sources = SourceGroup(McpSource(server, gate) for server in servers)
     gate.lock = Lock.open(folder / "tools.lock", [source.name for source in sources.sources])

@@ -1,7 +1,7 @@
 import asyncio
 
 from toolcrib import Catalog, Crib, ToolcribError, confirm, run
-from toolcrib.agent import collected
+from toolcrib.agent import collect
 from toolcrib.stores import SqliteStore
 from toolcrib.testing import scripted_model
 
@@ -28,12 +28,12 @@ async def main() -> None:
         (question,) = (await run(session, "Delete the old page", crib=crib)).confirmations
         assert deleted == []
 
-        done = await collected(confirm(session, question.id, True, crib=crib))
+        done = await collect(confirm(session, question.id, True, crib=crib))
         assert deleted == ["old"]  # what was agreed to, and not `home`
         assert [(one.tool, dict(one.arguments)) for one in done.confirmations] == [("delete_page", {"slug": "home"})]
 
         try:
-            await collected(confirm(session, question.id, True, crib=crib))  # the same yes, a second time
+            await collect(confirm(session, question.id, True, crib=crib))  # the same yes, a second time
         except ToolcribError as error:
             print(error)
         assert deleted == ["old"]

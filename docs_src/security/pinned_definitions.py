@@ -3,7 +3,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from toolcrib import Catalog, Tool, ToolResult
-from toolcrib.catalog import Gate, Lock
+from toolcrib.catalog import Lock, Quarantine
 
 
 async def call(arguments: object, context: object = None, /) -> ToolResult:
@@ -13,7 +13,7 @@ async def call(arguments: object, context: object = None, /) -> ToolResult:
 mail = Tool(name="mail__send", description="Send an e-mail.", call=call, source="mcp:mail")
 
 with TemporaryDirectory() as folder:
-    gate = Gate(Catalog(), Lock.open(Path(folder) / "tools.lock", ["mcp:mail"]))
+    gate = Quarantine(Catalog(), Lock.open(Path(folder) / "tools.lock", ["mcp:mail"]))
     gate.add_all([mail])  # the first list of a server that you put there yourself is trusted
     assert "mail__send" in gate.catalog
 

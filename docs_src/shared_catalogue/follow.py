@@ -1,7 +1,7 @@
 from register import catalog as local
 
 from toolcrib import Catalog, ToolIndex
-from toolcrib.postgres import FromCatalog, PostgresDatabase, SharedCatalog, SharedSource
+from toolcrib.postgres import CatalogRunner, PostgresDatabase, SharedCatalog, SharedSource
 
 
 async def main(url: str) -> None:
@@ -9,7 +9,7 @@ async def main(url: str) -> None:
     index = ToolIndex(catalog)
     async with PostgresDatabase(url) as database:
         shared = SharedCatalog(database)
-        runners = {"python": FromCatalog(local)}  # who has the code, by source
+        runners = {"python": CatalogRunner(local)}  # who has the code, by source
         async with SharedSource(shared, catalog, runners=runners) as source:
             assert index.search("write to a colleague").names == ("send_mail",)
             called = await catalog.get("send_mail").call({"to": "ann@example.com", "text": "Hello"})

@@ -1,5 +1,5 @@
 from toolcrib import Hit, SearchResult
-from toolcrib.discovery import spread, worth_showing
+from toolcrib.discovery import best_hits, spread
 
 
 def search(*scores: float, confidence: float) -> SearchResult:
@@ -8,7 +8,7 @@ def search(*scores: float, confidence: float) -> SearchResult:
 
 
 def worth(*scores: float, confidence: float) -> int:
-    return len(worth_showing(search(*scores, confidence=confidence), limit=8))
+    return len(best_hits(search(*scores, confidence=confidence), limit=8))
 
 
 assert worth(0.90, 0.03, 0.02, 0.01, confidence=0.9) == 1  # sure and narrow

@@ -10,4 +10,4 @@ try:
 except ToolcribError as error:
     print(error)  # ...app.yaml:2:30: agents.0.brain.provider: the environment variable DEEPSEEK_API_KEY is not set
     print(error.hint)  # Set it, or run without a language model: `--model offline`.
-assert load_app(file, environment={}, model="offline").crib.thinker.model_name == "offline"
+assert load_app(file, environment={}, model="offline").crib.llm.model_name == "offline"

@@ -13,7 +13,7 @@ from anthropic import AsyncAnthropic
 from plants import call, catalog
 
 from toolcrib import Toolbox, search_surface
-from toolcrib.discovery import Discovered, active_notes, anthropic_search_result, anthropic_tools, protocol_delta
+from toolcrib.discovery import Discovered, anthropic_search_result, anthropic_tools, protocol_delta, protocol_notes
 
 STEPS = 15
 
@@ -31,7 +31,7 @@ async def answer(question: str, model: str = "claude-sonnet-5-5") -> str:
                 tools=anthropic_tools(toolbox.surface, toolbox.tools),  # pyright: ignore[reportArgumentType]  # JSON
             )
             messages.append({"role": "assistant", "content": [block.to_dict() for block in reply.content]})
-            known, results = active_notes(toolbox.visible()), list[Any]()
+            known, results = protocol_notes(toolbox.visible()), list[Any]()
             for block in reply.content:
                 if block.type == "tool_use":
                     result = await call(toolbox, block.name, block.input)
@@ -42,7 +42,7 @@ async def answer(question: str, model: str = "claude-sonnet-5-5") -> str:
                         results.append({"type": "tool_result", "tool_use_id": block.id, **content})
             if not results:
                 return "".join(block.text for block in reply.content if block.type == "text")
-            if news := protocol_delta(known, active_notes(toolbox.visible())):
+            if news := protocol_delta(known, protocol_notes(toolbox.visible())):
                 results.append({"type": "text", "text": news})  # results stand first in their message
             messages.append({"role": "user", "content": results})
     return f"No answer after {STEPS} steps."

@@ -13,7 +13,7 @@ from openai import AsyncOpenAI
 from plants import call, catalog
 
 from toolcrib import Toolbox, search_surface
-from toolcrib.discovery import Discovered, active_notes, protocol_delta, responses_search_output, responses_tools
+from toolcrib.discovery import Discovered, protocol_delta, protocol_notes, responses_search_output, responses_tools
 
 STEPS = 15
 
@@ -32,7 +32,7 @@ async def answer(question: str, model: str = "gpt-5.4") -> str:
                 store=False,
             )
             items += [item.to_dict() for item in reply.output]
-            known, results = active_notes(toolbox.visible()), list[Any]()
+            known, results = protocol_notes(toolbox.visible()), list[Any]()
             for item in reply.output:
                 if item.type == "tool_search_call":
                     found = (await toolbox.call(search.name, item.arguments)).value
@@ -44,7 +44,7 @@ async def answer(question: str, model: str = "gpt-5.4") -> str:
             if not results:
                 return reply.output_text
             items += results
-            if news := protocol_delta(known, active_notes(toolbox.visible())):
+            if news := protocol_delta(known, protocol_notes(toolbox.visible())):
                 items.append({"role": "developer", "content": news})
     return f"No answer after {STEPS} steps."
 

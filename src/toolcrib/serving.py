@@ -71,7 +71,7 @@ def is_loopback(host: str) -> bool:
 _MOST_CALLERS = 10_000
 
 
-class Rates:
+class RateLimiter:
     """The buckets of all callers; those not heard of for longest are forgotten, full."""
 
     def __init__(self, per_second: float, burst: int, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -98,7 +98,7 @@ class Rates:
 _WAITING = 512  # connections that nobody has answered yet
 
 
-def taken_socket(options: Options, *, flag: str = "--port") -> socket.socket:
+def bind_socket(options: Options, *, flag: str = "--port") -> socket.socket:
     """The socket to listen on: from here on, whoever calls waits for the server to begin. Port 0 picks a free one.
 
     `flag` is how the person who started it chooses another port.

@@ -3,7 +3,7 @@
 import pytest
 from inline_snapshot import snapshot
 
-from toolcrib.agent.confirmation import Confirmations, Reply, asks_first, declined, not_answered, reply
+from toolcrib.agent.confirmation import Confirmations, Reply, confirmation_request, declined, not_confirmed, reply
 from toolcrib.agent.events import ConfirmationRequired
 from toolcrib.discovery.confirmation import Approval, PendingApproval
 from toolcrib.discovery.tokens import count_tokens
@@ -44,7 +44,7 @@ def test_a_question_back_is_neither(text: str) -> None:
 
 
 def test_what_the_model_hears() -> None:
-    said = [asks_first(PENDING).text, not_answered("delete_page").text, declined("delete_page").text]
+    said = [confirmation_request(PENDING).text, not_confirmed("delete_page").text, declined("delete_page").text]
     assert [(text, count_tokens(text)) for text in said] == snapshot(
         [
             (
@@ -65,7 +65,7 @@ Tell the user what would happen, ask them, and end your turn.\
 
 
 def test_long_arguments_are_shortened_for_the_model() -> None:
-    text = asks_first(PendingApproval.of("write", {"text": "x" * 10_000})).text
+    text = confirmation_request(PendingApproval.of("write", {"text": "x" * 10_000})).text
     assert len(text) < 2_500
     assert "... (shortened)" in text
     assert "because" not in text

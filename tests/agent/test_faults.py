@@ -4,7 +4,7 @@ import pytest
 from pydantic_ai import exceptions
 
 from tests.support.agent import Shop, scripted
-from toolcrib.agent.models import Fault, fault_of, without_secrets
+from toolcrib.agent.models import Fault, classify_error, without_secrets
 from toolcrib.agent.runner import run
 from toolcrib.errors import StoreError
 from toolcrib.search.index import ToolIndex
@@ -44,7 +44,7 @@ from toolcrib.stores.session import Session
     ],
 )
 def test_a_failure_in_words(error: Exception, fault: Fault | None) -> None:
-    assert fault_of(error, "m") == fault
+    assert classify_error(error, "m") == fault
 
 
 @pytest.mark.parametrize(

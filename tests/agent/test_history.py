@@ -14,7 +14,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from toolcrib.agent.history import from_stored, to_stored, unstored, user_texts, window
+from toolcrib.agent.history import dump_messages, load_messages, new_parts, user_texts, window
 
 
 def talk(*steps_of_turns: int) -> list[Any]:
@@ -27,7 +27,7 @@ def talk(*steps_of_turns: int) -> list[Any]:
             messages.append(ModelResponse(parts=[ToolCallPart("get", {"n": step}, call)]))
             messages.append(ModelRequest(parts=[ToolReturnPart("get", "ok", call)]))
         messages.append(ModelResponse(parts=[TextPart(f"answer {turn}")]))
-    return to_stored(messages)
+    return dump_messages(messages)
 
 
 def kinds(stored: list[Any]) -> list[str]:
@@ -35,7 +35,7 @@ def kinds(stored: list[Any]) -> list[str]:
 
 
 def test_instructions_are_not_stored() -> None:
-    (stored,) = to_stored([ModelRequest(parts=[UserPromptPart("Hi")], instructions="Be brief.")])
+    (stored,) = dump_messages([ModelRequest(parts=[UserPromptPart("Hi")], instructions="Be brief.")])
     assert "instructions" not in stored
     assert ModelMessagesTypeAdapter.validate_python([stored])
 
@@ -67,8 +67,8 @@ def test_a_turn_longer_than_the_window_keeps_its_request_and_its_end() -> None:
 
 
 def test_what_the_system_said_stays() -> None:
-    first = to_stored([ModelRequest(parts=[SystemPromptPart("Be kind."), UserPromptPart("Hi")])])
-    stored = [*first, *to_stored([ModelResponse(parts=[TextPart("Hello")])]), *talk(*[1] * 6)]
+    first = dump_messages([ModelRequest(parts=[SystemPromptPart("Be kind."), UserPromptPart("Hi")])])
+    stored = [*first, *dump_messages([ModelResponse(parts=[TextPart("Hello")])]), *talk(*[1] * 6)]
     kept = window(stored)
     assert kinds(kept)[:2] == ["system-prompt", "user-prompt"]
 
@@ -86,7 +86,7 @@ def test_a_result_never_stands_without_its_call(turns: list[int], most: int, kee
 
 
 def test_a_call_whose_run_was_stopped_gets_a_result_that_says_so() -> None:
-    messages = from_stored(talk(1)[:2])
+    messages = load_messages(talk(1)[:2])
     (part,) = messages[-1].parts
     assert isinstance(part, ToolReturnPart)
     assert part.outcome != "success"
@@ -95,13 +95,13 @@ def test_a_call_whose_run_was_stopped_gets_a_result_that_says_so() -> None:
 def test_a_request_and_what_it_gained_are_one_again() -> None:
     result = ToolReturnPart("get", "ok", "0-0")
     request = ModelRequest(parts=[result])
-    first = to_stored([request])
+    first = dump_messages([request])
     request.parts = [result, UserPromptPart("and then")]
-    gained = unstored(request, [result])
+    gained = new_parts(request, [result])
     assert gained is not None
-    stored = [*talk(1)[:2], *first, *to_stored([gained])]
-    assert [len(message.parts) for message in from_stored(stored)] == [1, 1, 2]
-    assert unstored(request, request.parts) is None
+    stored = [*talk(1)[:2], *first, *dump_messages([gained])]
+    assert [len(message.parts) for message in load_messages(stored)] == [1, 1, 2]
+    assert new_parts(request, request.parts) is None
 
 
 def test_the_users_words_newest_first() -> None:

@@ -19,11 +19,11 @@ def test_the_limits_are_those_that_pydantic_ai_watches() -> None:
 
 
 def test_a_run_that_cost_too_much_is_stopped() -> None:
-    Limits(cost=0.25).watch_cost(Decimal("0.24"))
-    Limits(cost=0.25).watch_cost(None)
-    Limits().watch_cost(Decimal(1_000))
+    Limits(cost=0.25).check_cost(Decimal("0.24"))
+    Limits(cost=0.25).check_cost(None)
+    Limits().check_cost(Decimal(1_000))
     with pytest.raises(UsageLimitExceeded):
-        Limits(cost=0.25).watch_cost(Decimal("0.26"))
+        Limits(cost=0.25).check_cost(Decimal("0.26"))
 
 
 async def test_a_limit_on_cost_that_cannot_hold_is_told(session: Session) -> None:
@@ -34,7 +34,7 @@ async def test_a_limit_on_cost_that_cannot_hold_is_told(session: Session) -> Non
 
 def test_waits_double_and_the_providers_word_counts() -> None:
     limits = Limits(backoff_seconds=0.5)
-    assert [limits.wait_before(attempt) for attempt in (2, 3, 4)] == [0.5, 1.0, 2.0]
-    assert limits.wait_before(2, 7.0) == 7.0
-    assert limits.wait_before(2, 3_600.0) == 60.0
-    assert limits.wait_before(2, -5.0) == 0.0
+    assert [limits.retry_delay(attempt) for attempt in (2, 3, 4)] == [0.5, 1.0, 2.0]
+    assert limits.retry_delay(2, 7.0) == 7.0
+    assert limits.retry_delay(2, 3_600.0) == 60.0
+    assert limits.retry_delay(2, -5.0) == 0.0

@@ -138,7 +138,7 @@ async def test_what_was_sent_stays_as_it_was_so_that_the_prompt_cache_holds(wire
 @every_wire
 async def test_the_toolset_works_in_anyones_agent(wire: Wire) -> None:
     async with provider(wire, SEARCH, WATER, DONE) as (crib, server):
-        agent = Agent(crib.thinker, toolsets=[CribToolset(Toolbox(plants(), surface=search_surface))])
+        agent = Agent(crib.llm, toolsets=[CribToolset(Toolbox(plants(), surface=search_surface))])
         assert (await agent.run("Give the fern some water")).output == "The fern is happy."
         assert [tool_names(wire, body) for body in server.bodies][0::2] == [
             ["tool_search"],

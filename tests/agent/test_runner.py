@@ -10,7 +10,7 @@ from tests.support.agent import Script, Shop, kinds, scripted
 from toolcrib.agent.crib import Crib
 from toolcrib.agent.events import ToolsEnabled, Warning
 from toolcrib.agent.prompt import Prompt
-from toolcrib.agent.runner import collected, confirm, run
+from toolcrib.agent.runner import collect, confirm, run
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.surfaces.browse import browse_surface
 from toolcrib.search.index import ToolIndex
@@ -190,7 +190,7 @@ async def test_a_question_about_a_tool_that_is_gone_is_declined(session: Session
     crib = shop.crib(model, pinned=["delete_page"])
     (question,) = (await run(session, "Delete", crib=crib)).confirmations
     shop.catalog.remove("delete_page")
-    done = await collected(confirm(session, question.id, True, crib=crib))
+    done = await collect(confirm(session, question.id, True, crib=crib))
     assert (done.answer, session.confirmations) == ("It is gone.", ())
 
 

@@ -78,7 +78,7 @@ def test_a_missing_key_names_its_line_and_a_way_out(write, tmp_path) -> None:
         f"{path}:4:21: agents.1.brain.provider: the environment variable ANTHROPIC_API_KEY is not set",
     ]
     assert raised.value.hint == "Set it, or run without a language model: `--model offline`."
-    assert load_app(path, workdir=tmp_path, environment={}, model="offline").crib.thinker.model_name == "offline"
+    assert load_app(path, workdir=tmp_path, environment={}, model="offline").crib.llm.model_name == "offline"
 
 
 def test_an_unknown_provider_names_its_line(write, tmp_path) -> None:

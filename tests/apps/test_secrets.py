@@ -66,7 +66,7 @@ async def test_it_is_in_no_result_event_history_log_or_repr(write, tmp_path: Pat
     with WireServer(script) as server:
         path = write(APP.replace("URL", server.url), tools__py=TOOLS)
         app = load_app(path, workdir=tmp_path, environment=ENVIRONMENT)
-        async with app, app.crib.thinker, SqliteStore(tmp_path / "s.db") as store:
+        async with app, app.crib.llm, SqliteStore(tmp_path / "s.db") as store:
             async with store.open("talk") as session:
                 done = await app.run(session, "go")
             record = await store.read("talk")
@@ -89,7 +89,7 @@ async def test_it_is_in_no_fault_of_a_provider(write, tmp_path: Path) -> None:
     with WireServer([Refuse(401, message=f"Incorrect API key provided: {KEY}")]) as server:
         path = write(APP.replace("URL", server.url), tools__py=TOOLS)
         app = load_app(path, workdir=tmp_path, environment=ENVIRONMENT)
-        async with app, app.crib.thinker, SqliteStore(None) as store, store.open("talk") as session:
+        async with app, app.crib.llm, SqliteStore(None) as store, store.open("talk") as session:
             done = await app.run(session, "go")
     assert done.failed is not None
     assert KEY not in str([event.to_json() for event in done.events])

@@ -17,7 +17,7 @@ from toolcrib.agent import events
 from toolcrib.agent.crib import Crib
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.cli.main import main
-from toolcrib.cli.terminal.conversation import PROMPT, PipedLines, Turns, TypedLines, agreed, lines_here
+from toolcrib.cli.terminal.conversation import PROMPT, PipedLines, Turns, TypedLines, agreed, input_lines
 from toolcrib.cli.terminal.view import ChatView, EventLines, said, shortened
 from toolcrib.errors import MissingExtraError
 from toolcrib.stores.sqlite.store import SqliteStore
@@ -150,11 +150,11 @@ async def test_a_history_that_cannot_be_kept_is_no_reason_not_to_talk(tmp_path: 
 
 
 async def test_at_a_terminal_lines_are_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert isinstance(lines_here(tmp_path / "history", []), PipedLines)
+    assert isinstance(input_lines(tmp_path / "history", []), PipedLines)
     monkeypatch.setattr(sys, "stdin", Terminal())
     monkeypatch.setattr(sys, "stdout", Terminal())
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
-        assert lines_here(tmp_path / "history", []).typed
+        assert input_lines(tmp_path / "history", []).typed
 
 
 class Script:
@@ -204,7 +204,7 @@ def test_a_person_is_greeted_and_told_how_to_go_on(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     lines = Script("who are you?", "/quit")
-    monkeypatch.setattr("toolcrib.cli.terminal.conversation.lines_here", lambda history, commands: lines)
+    monkeypatch.setattr("toolcrib.cli.terminal.conversation.input_lines", lambda history, commands: lines)
     monkeypatch.setenv("TOOLCRIB_STORE", str(tmp_path / "sessions.db"))
     office = str(Path(__file__).parents[2] / "examples" / "office")
     assert main(["chat", "--from", office, "--model", "offline", "--session", "desk"]) == 0

@@ -7,7 +7,7 @@ import pytest
 
 from toolcrib.cli.main import main
 from toolcrib.cli.search import summarise
-from toolcrib.search.confidence import Judge
+from toolcrib.search.confidence import Calibration
 from toolcrib.search.result import SearchResult
 
 OFFICE = str(Path(__file__).parents[2] / "examples" / "office")
@@ -55,7 +55,9 @@ def test_explanations_are_data_for_programs_too(capsys: pytest.CaptureFixture[st
 def test_without_a_hit_the_nearest_tool_is_explained(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Judge, "some_tool_serves", lambda judge, outlook: 0.0)  # whatever the model is fitted to
+    monkeypatch.setattr(
+        Calibration, "some_tool_serves", lambda judge, confidence_features: 0.0
+    )  # whatever the model is fitted to
     assert main(["search", "ile dni urlopu mi zostało", "--from", OFFICE, "--explain"]) == 2
     shown = capsys.readouterr()
     assert shown.out.startswith("\nvacation_balance for 'ile dni urlopu mi zostało': not in the answer")

@@ -19,7 +19,7 @@ from toolcrib.cli import store as store_work
 from toolcrib.cli.main import INTERRUPTED, main
 from toolcrib.memory.working import Outcome, WorkingMemory
 from toolcrib.stores.record import SessionRecord
-from toolcrib.stores.store import open_place, open_store
+from toolcrib.stores.store import open_admin, open_store
 
 NewPlace = Callable[[], str]
 
@@ -67,7 +67,7 @@ async def fill(place: str) -> None:
 
 def everything(place: str) -> dict[tuple[str, str], SessionRecord]:
     async def read() -> dict[tuple[str, str], SessionRecord]:
-        async with open_place(place) as here:
+        async with open_admin(place) as here:
             return {
                 (tenant, info.id): await here.store(tenant).read(info.id)
                 for tenant in await here.tenants()
@@ -150,7 +150,7 @@ def test_a_move_that_was_broken_off_goes_on_where_it_stopped(
     take_in = store_work.Destination.take_in
     left = iter(range(4))
 
-    async def interrupted(self: store_work.Destination, parcel: store_work.Parcel) -> object:
+    async def interrupted(self: store_work.Destination, parcel: store_work.ExportedSession) -> object:
         if next(left, None) is None:
             raise KeyboardInterrupt
         return await take_in(self, parcel)

@@ -9,7 +9,7 @@ from inline_snapshot import snapshot
 from pydantic import BaseModel, BeforeValidator
 
 from tests.support.recorded_tools import make, takes
-from toolcrib.discovery.arguments import Fitted, SchemaReading, fitted
+from toolcrib.discovery.arguments import Repaired, SchemaChecker, fitted
 from toolcrib.discovery.tokens import count_tokens
 from toolcrib.tools.function import tool
 from toolcrib.tools.tool import Tool
@@ -118,13 +118,13 @@ QUOTED: list[tuple[str, object, dict[str, Any]]] = [
 @pytest.mark.parametrize("which", [FOREIGN, OURS], ids=["raw schema", "function"])
 @pytest.mark.parametrize(("given_", "wanted"), [case[1:] for case in REPAIRS], ids=[case[0] for case in REPAIRS])
 def test_a_near_miss_is_repaired(which: Tool, given_: object, wanted: dict[str, Any]) -> None:
-    assert fitted(which, given_) == Fitted(wanted)
+    assert fitted(which, given_) == Repaired(wanted)
 
 
 @pytest.mark.parametrize(("given_", "wanted"), [case[1:] for case in QUOTED], ids=[case[0] for case in QUOTED])
 def test_what_a_function_reads_by_itself_is_repaired_for_others(given_: object, wanted: dict[str, Any]) -> None:
-    assert fitted(FOREIGN, given_) == Fitted(wanted)
-    assert fitted(OURS, given_) == Fitted(given_)  # pydantic reads it, so nothing is touched
+    assert fitted(FOREIGN, given_) == Repaired(wanted)
+    assert fitted(OURS, given_) == Repaired(given_)  # pydantic reads it, so nothing is touched
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_two_choices_that_differ_by_case_alone_are_not_guessed_between() -> None
 
 def test_a_tool_that_wants_a_wrapper_gets_it() -> None:
     wants = make("run", parameters=takes(arguments={"type": "object"}))
-    assert fitted(wants, {"arguments": {"arguments": 1}}) == Fitted({"arguments": {"arguments": 1}})
+    assert fitted(wants, {"arguments": {"arguments": 1}}) == Repaired({"arguments": {"arguments": 1}})
 
 
 def test_a_validator_of_the_tools_own_has_the_first_say() -> None:
@@ -170,7 +170,7 @@ def test_a_validator_of_the_tools_own_has_the_first_say() -> None:
         """Tag."""
         return ""
 
-    assert fitted(tag, {"names": "a,b"}) == Fitted({"names": "a,b"})  # not ["a,b"]
+    assert fitted(tag, {"names": "a,b"}) == Repaired({"names": "a,b"})  # not ["a,b"]
 
 
 def test_a_validator_that_breaks_is_left_to_the_call() -> None:
@@ -182,7 +182,7 @@ def test_a_validator_that_breaks_is_left_to_the_call() -> None:
         """Tag."""
         return ""
 
-    assert fitted(tag, {"name": "a"}) == Fitted({"name": "a"})
+    assert fitted(tag, {"name": "a"}) == Repaired({"name": "a"})
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ def test_several_forms_that_all_fail_are_one_complaint() -> None:
 def test_a_whole_schema_that_fails_says_so() -> None:
     wants = make("x", parameters={"anyOf": [{"required": ["a"]}, {"required": ["b"]}]})
     assert "- all of them: fits none of the forms it may have (got {})" in str(fitted(wants, {}))
-    assert fitted(wants, {"b": 1}) == Fitted({"b": 1})
+    assert fitted(wants, {"b": 1}) == Repaired({"b": 1})
 
 
 def test_every_part_of_a_joint_schema_counts() -> None:
@@ -321,7 +321,7 @@ def test_every_part_of_a_joint_schema_counts() -> None:
 )
 def test_a_schema_that_says_nothing_we_read_refuses_nothing(parameters: dict[str, Any]) -> None:
     given_ = {"a": [1], "b": {"c": None}}
-    assert fitted(make("x", parameters={"properties": {}, **parameters}), given_) == Fitted(given_)
+    assert fitted(make("x", parameters={"properties": {}, **parameters}), given_) == Repaired(given_)
 
 
 def test_a_schema_that_branches_without_end_is_given_up_on_in_time() -> None:
@@ -330,14 +330,14 @@ def test_a_schema_that_branches_without_end_is_given_up_on_in_time() -> None:
     tree: list[Any] = ["leaf"]
     for _ in range(50):
         tree = [tree]
-    assert fitted(wants, {"tree": tree}) == Fitted({"tree": tree})
+    assert fitted(wants, {"tree": tree}) == Repaired({"tree": tree})
 
 
 def test_values_deeper_than_any_schema_are_let_through() -> None:
     deep: dict[str, Any] = {"limit": 1}
     for _ in range(200):
         deep = {"limit": 1, "inner": deep}
-    assert fitted(FOREIGN, {"filter": deep}) == Fitted({"filter": deep})
+    assert fitted(FOREIGN, {"filter": deep}) == Repaired({"filter": deep})
 
 
 VALUES = st.recursive(
@@ -349,10 +349,10 @@ VALUES = st.recursive(
 
 @given(st.dictionaries(st.sampled_from([*SCHEMA["properties"], "other"]), VALUES, max_size=4))
 def test_a_repair_fits_or_is_refused_and_needs_no_second_one(arguments: dict[str, Any]) -> None:
-    reading = SchemaReading(SCHEMA)
+    reading = SchemaChecker(SCHEMA)
     outcome = fitted(FOREIGN, arguments)
-    if isinstance(outcome, Fitted):
+    if isinstance(outcome, Repaired):
         assert reading.complaints(outcome.arguments, SCHEMA) == []
         assert fitted(FOREIGN, outcome.arguments) == outcome
     if not reading.complaints(arguments, SCHEMA):
-        assert outcome == Fitted(arguments)
+        assert outcome == Repaired(arguments)

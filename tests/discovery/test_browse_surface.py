@@ -11,7 +11,7 @@ from toolcrib.discovery.confirmation import PendingApproval
 from toolcrib.discovery.handover import Discovered
 from toolcrib.discovery.native import definition
 from toolcrib.discovery.surfaces.browse import browse_surface
-from toolcrib.discovery.surfaces.display import SourceState, shelves_of
+from toolcrib.discovery.surfaces.display import SourceState, group_tools
 from toolcrib.discovery.tokens import compact_json, definition_tokens
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.policy.policy import Decision, Policy, Rule
@@ -250,11 +250,11 @@ async def test_a_large_catalogue_is_sorted_once_for_all_sessions_until_it_change
     policy = Policy(rules=(Rule(Decision.HIDE, category="kind 7"),))
     one, other = (toolbox(catalog=catalog, surface=browse_surface, policy=policy) for _ in range(2))
     await one.call("list_categories", {})
-    sorted_in = shelves_of(one)
-    assert shelves_of(other) is sorted_in
+    sorted_in = group_tools(one)
+    assert group_tools(other) is sorted_in
     await other.call("browse_category", {"category": "kind 8"})
-    assert shelves_of(one) is sorted_in
-    assert shelves_of(toolbox(catalog=catalog)) is not sorted_in  # another policy sees other shelves
+    assert group_tools(one) is sorted_in
+    assert group_tools(toolbox(catalog=catalog)) is not sorted_in  # another policy sees other shelves
     catalog.add(make("late", "Come late.", "brand new"))
     assert not (await one.call("browse_category", {"category": "brand new"})).failed
 
@@ -262,7 +262,7 @@ async def test_a_large_catalogue_is_sorted_once_for_all_sessions_until_it_change
 def test_ways_to_sort_that_are_made_anew_each_time_are_not_kept_for_ever() -> None:
     box = toolbox()
     for number in range(200):
-        assert list(shelves_of(box, lambda _, number=number: str(number))) == [str(number)]
+        assert list(group_tools(box, lambda _, number=number: str(number))) == [str(number)]
 
 
 async def test_the_way_to_a_tool_among_two_hundred_stays_small() -> None:

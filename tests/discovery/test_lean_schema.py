@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from toolcrib.catalog.catalog import Catalog
-from toolcrib.discovery.native import lean, schema
+from toolcrib.discovery.native import compact_schema, schema
 from toolcrib.discovery.toolbox import Toolbox
 
 
@@ -81,10 +81,10 @@ async def test_what_is_not_said_is_checked_all_the_same() -> None:
     ids=str,
 )
 def test_what_says_something_stays(same: dict[str, Any]) -> None:
-    assert lean(same) == same
+    assert compact_schema(same) == same
 
 
 def test_null_among_the_types_goes_where_leaving_out_means_the_same() -> None:
     one, two = {"type": ["string", "null"], "default": None}, {"type": ["string", "number", "null"], "default": None}
     said = {"properties": {"a": one, "b": two}}
-    assert lean(said) == {"properties": {"a": {"type": "string"}, "b": {"type": ["string", "number"]}}}
+    assert compact_schema(said) == {"properties": {"a": {"type": "string"}, "b": {"type": ["string", "number"]}}}

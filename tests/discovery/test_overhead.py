@@ -3,7 +3,7 @@
 import pytest
 
 from toolcrib.catalog.catalog import Catalog
-from toolcrib.discovery.costs import Overhead, compact_overhead, direct_overhead, discovery_overheads, own_queries
+from toolcrib.discovery.costs import Overhead, compact_overhead, direct_overhead, discovery_overheads, sample_queries
 from toolcrib.discovery.surfaces.browse import browse_surface
 from toolcrib.discovery.tokens import definitions_tokens
 from toolcrib.tools.protocol import Protocol
@@ -63,7 +63,7 @@ async def test_another_surface_can_be_measured() -> None:
 
 
 def test_own_queries_are_phrases_or_sentences_of_tools_spread_over_the_catalogue() -> None:
-    assert own_queries([]) == []
-    assert own_queries([BILL]) == ["Write an invoice for a customer."]
-    assert own_queries(TOOLS) == ["Send an e-mail to a person.", "look for a picture"]
-    assert own_queries([a_tool("nameless", "")]) == ["nameless"]
+    assert sample_queries([]) == []
+    assert sample_queries([BILL]) == ["Write an invoice for a customer."]
+    assert sample_queries(TOOLS) == ["Send an e-mail to a person.", "look for a picture"]
+    assert sample_queries([a_tool("nameless", "")]) == ["nameless"]

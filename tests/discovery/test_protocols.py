@@ -13,9 +13,9 @@ from toolcrib.discovery.protocols import (
     Delivery,
     Guidance,
     Note,
-    active_notes,
     delivery_for,
     protocol_delta,
+    protocol_notes,
     protocols_block,
 )
 from toolcrib.discovery.tokens import count_tokens
@@ -150,7 +150,7 @@ def test_a_file_that_cannot_be_read_is_reported_and_passed_over(
 
 
 def test_a_change_tells_what_is_new_and_what_no_longer_holds() -> None:
-    assert told(protocol_delta(active_notes([SEARCH]), active_notes([REPLACE]))) == snapshot(
+    assert told(protocol_delta(protocol_notes([SEARCH]), protocol_notes([REPLACE]))) == snapshot(
         (
             """\
 <changed-protocols>
@@ -171,7 +171,7 @@ def test_a_rewritten_note_is_told_anew() -> None:
 
 
 def test_no_change_is_no_message() -> None:
-    notes = active_notes([SEARCH, REPLACE])
+    notes = protocol_notes([SEARCH, REPLACE])
     assert protocol_delta(notes, notes) == ""
     assert protocol_delta(notes, notes[::-1]) == ""
 

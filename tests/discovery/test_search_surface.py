@@ -7,7 +7,7 @@ from inline_snapshot import snapshot
 
 from tests.support.site_tools import ScriptedIndex, make, said, site, toolbox
 from toolcrib.catalog.catalog import Catalog
-from toolcrib.discovery.handover import Discovered, worth_showing
+from toolcrib.discovery.handover import Discovered, best_hits
 from toolcrib.discovery.native import definition
 from toolcrib.discovery.surfaces.browse import compact_surface
 from toolcrib.discovery.surfaces.display import SourceState
@@ -242,7 +242,7 @@ def test_the_number_of_tools_follows_confidence(
     scores: tuple[float, ...], confidence: float, path: Path, limit: int, shown: int
 ) -> None:
     found = SearchResult(hits=hits(*scores), confidence=confidence, path=path, took_ms=0.0)
-    assert len(worth_showing(found, limit)) == shown
+    assert len(best_hits(found, limit)) == shown
 
 
 async def test_programs_get_the_names_and_what_is_new() -> None:

@@ -299,7 +299,7 @@ def test_verdicts_on_tools_that_are_gone_are_forgotten() -> None:
     for number in range(8):
         catalog.remove(f"tool_{number}")
     assert len(toolbox.tools) == 2
-    assert len(sight.sight_of(catalog, toolbox.policy, None)._verdicts) == 2
+    assert len(sight.visibility_for(catalog, toolbox.policy, None)._verdicts) == 2
 
 
 NAMES = names(pages())

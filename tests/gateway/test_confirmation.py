@@ -14,7 +14,7 @@ from mcp_types import (
 from tests.support.gateway import ERAS, SOON, TOKEN, call, entry, in_memory, made_gateway, over_http, serving, text
 from toolcrib.discovery.confirmation import PendingApproval
 from toolcrib.gateway.clients import can_be_asked
-from toolcrib.gateway.confirmation import Questions, question, says_yes
+from toolcrib.gateway.confirmation import PendingConfirmations, question, says_yes
 from toolcrib.policy.policy import Policy, Rule
 
 pytestmark = pytest.mark.anyio
@@ -86,7 +86,7 @@ async def test_over_http_too(era: str) -> None:
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_where_the_user_can_be_asked_no_argument_replaces_them(era: str) -> None:
-    questions = Questions()
+    questions = PendingConfirmations()
     user = User("decline", None)
     gateway = made_gateway({"s": entry()}, questions=questions)
     async with asyncio.timeout(SOON), in_memory(gateway, era, elicitation_callback=user) as client:
@@ -155,7 +155,7 @@ async def test_two_callers_do_not_answer_for_each_other() -> None:
 
 def test_questions_become_too_old_and_do_not_pile_up() -> None:
     now = 0.0
-    questions = Questions(clock=lambda: now, seconds=10)
+    questions = PendingConfirmations(clock=lambda: now, seconds=10)
     pending = PendingApproval.of("a", {})
     codes = [questions.ask(pending, "me") for _ in range(1_001)]
     assert not questions.take(codes[0], pending, "me")

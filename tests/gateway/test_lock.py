@@ -9,7 +9,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.support.gateway import SOON, call, entry, in_memory, made_gateway, text
-from toolcrib.catalog.approvals import Gate, Lock, Pin, difference, quarantine_file
+from toolcrib.catalog.approvals import Lock, Pin, Quarantine, difference, quarantine_file
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.cli.main import main
 from toolcrib.errors import GatewayError
@@ -116,24 +116,24 @@ def made(name: str, description: str = "", source: str = "openapi:a") -> Tool:
 
 def test_what_is_no_longer_approved_is_held_back_again(tmp_path: Path) -> None:
     lock, other = tmp_path / "a.lock", tmp_path / "b.lock"
-    gate = Gate(Catalog(), Lock.open(lock, ["openapi:a"]))
+    gate = Quarantine(Catalog(), Lock.open(lock, ["openapi:a"]))
     gate.add_all([made("one"), made("two")])
     assert [tool.name for tool in gate.catalog] == ["one", "two"]
     without = Lock.open(other)
     without.approve({"two": gate.lock.pins["two"]} if gate.lock else {})
     lock.write_text(other.read_text())
-    gate.look_again()
+    gate.refresh()
     assert [tool.name for tool in gate.catalog] == ["two"]
     assert [tool.name for tool in gate.quarantined] == ["one"]
     gate.remove("one")
     assert gate.quarantined == ()
     lock.unlink()  # takes no approval with it
-    gate.look_again()
+    gate.refresh()
     assert [tool.name for tool in gate.catalog] == ["two"]
 
 
 def test_a_tool_that_goes_back_to_what_it_was_comes_back(tmp_path: Path) -> None:
-    gate = Gate(Catalog(), Lock.open(tmp_path / "lock", ["openapi:a"]))
+    gate = Quarantine(Catalog(), Lock.open(tmp_path / "lock", ["openapi:a"]))
     gate.add_all([made("one", "old")])
     gate.replace(made("one", "new"))
     assert list(gate.catalog) == []
@@ -145,17 +145,17 @@ def test_a_tool_that_goes_back_to_what_it_was_comes_back(tmp_path: Path) -> None
 
 
 def test_without_a_lock_everything_goes_through() -> None:
-    gate = Gate(Catalog())
+    gate = Quarantine(Catalog())
     gate.add_all([made("one", "old")])
     gate.replace(made("one", "new"))
-    gate.look_again()
+    gate.refresh()
     assert [tool.description for tool in gate.catalog] == ["new"]
     assert not gate.awaits("openapi:a")
 
 
 def test_the_name_of_an_approved_tool_is_not_open_to_another_source(tmp_path: Path) -> None:
     lock = Lock.open(tmp_path / "lock", ["openapi:a"])
-    gate = Gate(Catalog(), lock)
+    gate = Quarantine(Catalog(), lock)
     gate.add_all([made("one")])
     gate.remove("one")
     gate.add_all([made("one", source="openapi:b")])

@@ -16,7 +16,7 @@ from tests.support.gateway import SOON, entry, made_gateway
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.search.index import ToolIndex
 from toolcrib.tools.result import ToolResult
-from toolcrib.tools.text import plainly_described
+from toolcrib.tools.text import without_repetition
 from toolcrib.tools.tool import Tool
 
 REQUESTS = {
@@ -75,7 +75,7 @@ def test_a_poisoned_tool_is_never_first(poison: Callable[[Tool, list[Tool]], Too
     victims = cms()
     clean = [Tool(name=name, description=said, call=nothing, source="mcp:other") for name, said in OTHERS.items()]
     before = ToolIndex(Catalog([*victims, *clean]))
-    poisoned = [plainly_described(poison(tool, victims)) for tool in clean]  # as they come through the gate
+    poisoned = [without_repetition(poison(tool, victims)) for tool in clean]  # as they come through the gate
     after = ToolIndex(Catalog([*victims, *poisoned]))
     for request, wanted in REQUESTS.items():
         assert before.search(request).hits[0].name == wanted

@@ -7,14 +7,14 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.support.gateway import SOON, call, entry, in_memory, made_gateway, text
-from toolcrib.gateway.server import Remembered
+from toolcrib.gateway.server import ToolCache
 
 pytestmark = pytest.mark.anyio
 SEARCH = {"query": "say the text again"}
 
 
 async def seen_once(folder: Path, server: dict[str, object]) -> None:
-    gateway = made_gateway({"s": server}, remembered=Remembered(folder))
+    gateway = made_gateway({"s": server}, remembered=ToolCache(folder))
     async with asyncio.timeout(SOON), gateway.running():
         await gateway.sources.settled()
         await asyncio.gather(*gateway.keeping)
@@ -34,7 +34,7 @@ def hanging_at_start(marker: Path) -> dict[str, object]:
 async def test_a_search_is_answered_before_the_server_is_up(tmp_path: Path) -> None:
     server = hanging_at_start(tmp_path / "marker")
     await seen_once(tmp_path / "memory", server)
-    gateway = made_gateway({"s": server}, remembered=Remembered(tmp_path / "memory"))
+    gateway = made_gateway({"s": server}, remembered=ToolCache(tmp_path / "memory"))
     async with asyncio.timeout(SOON), in_memory(gateway) as client:
         found = text(await client.call_tool("search_tools", SEARCH))
     assert found == snapshot("""\
@@ -48,13 +48,13 @@ Next: call_tool(name, arguments), or get_tool(name) for all details.\
 async def test_what_is_remembered_is_held_to_the_lock(tmp_path: Path) -> None:
     server, lock = entry(), tmp_path / "lock"
     await seen_once(tmp_path / "memory", server)
-    gateway = made_gateway({"s": server}, lock=lock, remembered=Remembered(tmp_path / "memory"))
+    gateway = made_gateway({"s": server}, lock=lock, remembered=ToolCache(tmp_path / "memory"))
     assert gateway.gate.awaits("mcp:s")
     async with asyncio.timeout(SOON), gateway.running():
         assert [tool.source for tool in gateway.gate.catalog] == ["toolcrib"]  # a memory is no first list
         await gateway.sources.settled()
         assert len(gateway.gate.catalog) == 3
-    again = made_gateway({"s": server}, lock=lock, remembered=Remembered(tmp_path / "memory"))
+    again = made_gateway({"s": server}, lock=lock, remembered=ToolCache(tmp_path / "memory"))
     async with asyncio.timeout(SOON), again.running():
         assert len(again.gate.catalog) == 3
 
@@ -64,7 +64,7 @@ async def test_a_broken_memory_is_none(tmp_path: Path) -> None:
     await seen_once(memory, entry())
     for file in memory.iterdir():
         file.write_text("{")
-    gateway = made_gateway({"s": entry()}, remembered=Remembered(memory))
+    gateway = made_gateway({"s": entry()}, remembered=ToolCache(memory))
     async with asyncio.timeout(SOON), in_memory(gateway) as client:
         assert text(await call(client, "s__echo", {"text": "x"})) == "x"
     (tmp_path / "file").touch()

@@ -12,16 +12,16 @@ import pytest
 
 from benchmarks.postgres_server import PostgresServer
 from tests.support.gateway import entry, made_gateway
-from toolcrib.catalog.approvals import Gate, Pin, open_lock, pin_of
+from toolcrib.catalog.approvals import Pin, Quarantine, open_lock, pin_of
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.cli.main import main
 from toolcrib.errors import GatewayError, StoreError
 from toolcrib.postgres import approvals as shared_lock, database
-from toolcrib.postgres.approvals import SharedLock
+from toolcrib.postgres.approvals import PostgresApprovals
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 
-OpenGate = Callable[..., Gate]
+OpenGate = Callable[..., Quarantine]
 
 
 async def nothing() -> ToolResult:
@@ -42,21 +42,21 @@ def gate(place: str) -> Generator[OpenGate]:
     """A gateway's gate, each with approvals of its own on the same place."""
     with ExitStack() as opened:
 
-        def one(*sources: str) -> Gate:
-            return Gate(Catalog(), opened.enter_context(closing(open_lock(place, sources or ["openapi:a"]))))
+        def one(*sources: str) -> Quarantine:
+            return Quarantine(Catalog(), opened.enter_context(closing(open_lock(place, sources or ["openapi:a"]))))
 
         yield one
 
 
-def names(gate: Gate) -> tuple[set[str], set[str]]:
+def names(gate: Quarantine) -> tuple[set[str], set[str]]:
     """What is served, and what is held back."""
     return {tool.name for tool in gate.catalog}, {tool.name for tool in gate.quarantined}
 
 
-def until(gate: Gate, served: set[str]) -> None:
+def until(gate: Quarantine, served: set[str]) -> None:
     """Let a gateway look again, as it does at every request, until it serves just these."""
     for _ in range(6_000):
-        gate.look_again()
+        gate.refresh()
         if names(gate)[0] == served:
             return
         threading.Event().wait(0.01)
@@ -155,7 +155,7 @@ def test_a_database_that_cannot_be_reached_is_told(monkeypatch: pytest.MonkeyPat
 
 def test_a_gateway_does_not_wait_for_ever(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(open_lock(place, ["openapi:a"])) as lock:
-        assert isinstance(lock, SharedLock)
+        assert isinstance(lock, PostgresApprovals)
 
         async def never() -> None:
             await asyncio.Event().wait()
@@ -170,7 +170,7 @@ def test_approvals_outlive_a_restart_of_the_database(caplog: pytest.LogCaptureFi
     with PostgresServer() as server:
         place = f"{server.new_database()}#team"
         with closing(open_lock(place, ["openapi:a"])) as ours, closing(open_lock(place)) as theirs:
-            first, second = Gate(Catalog(), ours), Gate(Catalog(), theirs)
+            first, second = Quarantine(Catalog(), ours), Quarantine(Catalog(), theirs)
             first.add_all([made("read")])
             server.restart()
             first.add_all([made("write")])

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.agent import Shop, scripted
 from toolcrib.agent.events import ConfirmationRequired, RunStarted, ToolFinished
-from toolcrib.agent.runner import RunResult, collected, confirm, run
+from toolcrib.agent.runner import RunResult, collect, confirm, run
 from toolcrib.errors import ConfirmationError
 from toolcrib.stores.session import Session
 from toolcrib.stores.sqlite.store import SqliteStore
@@ -118,18 +118,18 @@ async def test_words_of_a_later_turn_do_not_confirm_what_the_user_passed_over(se
 async def test_a_button_confirms_and_the_agent_goes_on(session: Session) -> None:
     shop = Shop()
     crib, question = await asked(session, shop, "The page is gone.")
-    done = await collected(confirm(session, question.id, True, crib=crib))
+    done = await collect(confirm(session, question.id, True, crib=crib))
     assert shop.deleted == ["old"]
     assert done.answer == "The page is gone."
     assert texts(done) == ["old is deleted"]
     with pytest.raises(ConfirmationError, match="no open question"):
-        await collected(confirm(session, question.id, True, crib=crib))
+        await collect(confirm(session, question.id, True, crib=crib))
 
 
 async def test_a_button_declines_and_the_model_hears_why(session: Session) -> None:
     shop = Shop()
     crib, question = await asked(session, shop, "Then it stays.")
-    done = await collected(confirm(session, question.id, False, crib=crib))
+    done = await collect(confirm(session, question.id, False, crib=crib))
     assert (shop.deleted, done.answer) == ([], "Then it stays.")
     assert session.confirmations == ()
 
@@ -139,7 +139,7 @@ async def test_after_a_no_by_button_the_same_call_is_not_asked_about_again(sessi
     shop = Shop()
     other = [("delete_page", {"slug": "home"})]
     crib, question = await asked(session, shop, repeated, other, "Then home?", DELETE, "Shall I after all?")
-    done = await collected(confirm(session, question.id, False, crib=crib))
+    done = await collect(confirm(session, question.id, False, crib=crib))
     first, second = texts(done)
     assert first == "delete_page was not called: the user declined. Do not call it again; go on without it."
     assert second.startswith("requires_confirmation")
@@ -152,7 +152,7 @@ async def test_after_a_no_by_button_the_same_call_is_not_asked_about_again(sessi
 @pytest.mark.parametrize("approved", [True, False])
 async def test_the_first_event_says_which_question_was_answered_and_how(session: Session, approved: bool) -> None:
     crib, question = await asked(session, Shop(), "Well.")
-    done = await collected(confirm(session, question.id, approved, crib=crib))
+    done = await collect(confirm(session, question.id, approved, crib=crib))
     begun = done.events[0]
     assert isinstance(begun, RunStarted)
     assert (begun.confirmation, begun.approved) == (question.id, approved)

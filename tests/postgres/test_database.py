@@ -13,7 +13,7 @@ from benchmarks.postgres_server import PostgresServer
 from toolcrib.errors import MissingExtraError, StoreError
 from toolcrib.postgres import database as room
 from toolcrib.postgres.database import PostgresAddress, PostgresDatabase
-from toolcrib.postgres.errors import was_lost
+from toolcrib.postgres.errors import is_connection_lost
 from toolcrib.settings import is_postgres
 
 
@@ -257,4 +257,4 @@ async def test_who_finds_no_free_connection_is_told(postgres_url: str, monkeypat
     ids=repr,
 )
 def test_only_lost_connections_are_worth_another_try(error: Exception, lost: bool) -> None:
-    assert was_lost(error) is lost
+    assert is_connection_lost(error) is lost

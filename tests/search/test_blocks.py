@@ -3,18 +3,18 @@
 import numpy as np
 from hypothesis import given, strategies as st
 
-from toolcrib.search.kernels.rows import Blocks
+from toolcrib.search.kernels.rows import RowBlocks
 
 Steps = list[tuple[set[int], list[int]]]  # numbers that go, and the lengths of blocks that come
 STEPS = st.lists(st.tuples(st.sets(st.integers(0, 12)), st.lists(st.integers(0, 4), max_size=5)), max_size=6)
 
 
-class Shelf:
+class SourceTools:
     """The plainest way to keep what belongs to each number, beside the blocks that say where it lies."""
 
     def __init__(self, shared: int) -> None:
         self.nobodys = [-1] * shared
-        self.blocks = Blocks(shared=shared)
+        self.blocks = RowBlocks(shared=shared)
         self.rows = np.array(self.nobodys)
         self.held: dict[int, list[int]] = {}
         self.came = 0
@@ -42,7 +42,7 @@ class Shelf:
 
 @given(STEPS, st.integers(0, 1), st.lists(st.integers(0, 20), max_size=6))
 def test_each_number_has_its_own_rows_whatever_came_and_went(steps: Steps, shared: int, asked: list[int]) -> None:
-    shelf = Shelf(shared)
+    shelf = SourceTools(shared)
     shelf.live(steps)
     shelf.blocks.make_room(21)
     assert shelf.read(asked) == shelf.expected(asked)
@@ -54,7 +54,7 @@ def test_each_number_has_its_own_rows_whatever_came_and_went(steps: Steps, share
 def test_packing_moves_the_rows_that_are_read_together_and_drops_the_others(
     before: Steps, after: Steps, shared: int
 ) -> None:
-    shelf = Shelf(shared)
+    shelf = SourceTools(shared)
     shelf.live(before)
     held = sum(map(len, shelf.held.values()))
     assert shelf.blocks.waste == len(shelf.rows) - held - shared

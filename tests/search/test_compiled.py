@@ -13,13 +13,13 @@ from hypothesis import given, settings, strategies as st
 from tests.support.search import JUNK, cms_tools, in_python, office, rows
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.search import kernels as loader
-from toolcrib.search.dense import GONE, DenseIndex, Nearness
+from toolcrib.search.dense import ABSENT, DenseIndex, Similarity
 from toolcrib.search.embedders.builtin import MODEL, BuiltinEmbedder, known_features
-from toolcrib.search.fusion import Evidence, Fusion, gather, read_words
+from toolcrib.search.fusion import Candidates, Fusion, gather, lexical_features
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.kernels import Compiled
 from toolcrib.search.lexical import LexicalIndex
-from toolcrib.search.rerank import Closeness, WordMeanings
+from toolcrib.search.rerank import Coverage, LateInteraction
 from toolcrib.search.typos import familiarity
 
 loops: Compiled = pytest.importorskip(
@@ -32,7 +32,7 @@ MANY_WORDS = [
     *("ab" * 40, "é" * 70, "天" * 90),
 ]
 TEXT = st.text(max_size=30) | st.sampled_from(MANY_WORDS) | st.lists(st.sampled_from(MANY_WORDS)).map(" ".join)
-SCORES = st.lists(st.floats(-1, 1, width=32) | st.sampled_from([0.0, 0.25, GONE]), max_size=80)
+SCORES = st.lists(st.floats(-1, 1, width=32) | st.sampled_from([0.0, 0.25, ABSENT]), max_size=80)
 
 
 def both(ask: Callable[[], Any]) -> tuple[Any, Any]:
@@ -79,7 +79,7 @@ def test_a_search_finds_the_same(tools: int) -> None:
 
 @given(SCORES)
 def test_the_nearest_are_the_same(scores: list[float]) -> None:
-    fast, slow = both(lambda: Nearness.of(np.array(scores, dtype=np.float32)))
+    fast, slow = both(lambda: Similarity.of(np.array(scores, dtype=np.float32)))
     assert fast.nearest == slow.nearest
     assert (fast.mean, fast.spread) == pytest.approx((slow.mean, slow.spread))
 
@@ -100,15 +100,15 @@ def test_the_dense_arm_scores_alike(tools: int, gone: set[int], seed: int) -> No
 
 @given(TEXT, SCORES, st.integers(0, 60))
 def test_both_arms_stand_side_by_side_alike(text: str, scores: list[float], depth: int) -> None:
-    lexical, meanings = LexicalIndex(), WordMeanings(BuiltinEmbedder())
+    lexical, meanings = LexicalIndex(), LateInteraction(BuiltinEmbedder())
     lexical.add(list(enumerate(office())))
     lexical.commit()
     meanings.put((number, lexical.words(number)) for number in range(0, len(lexical), 2))  # some have yet to come
     match = lexical.search(f"send {text} weather", 50)
-    seen = Nearness.of(np.array([*scores, *[0.1] * 8], dtype=np.float32))
+    seen = Similarity.of(np.array([*scores, *[0.1] * 8], dtype=np.float32))
 
-    def ask() -> Evidence:
-        return gather(match, read_words(match, lexical), seen, meanings, text, depth)
+    def ask() -> Candidates:
+        return gather(match, lexical_features(match, lexical), seen, meanings, text, depth)
 
     fast, slow = both(ask)
     assert fast.numbers.tolist() == slow.numbers.tolist()
@@ -118,10 +118,10 @@ def test_both_arms_stand_side_by_side_alike(text: str, scores: list[float], dept
         assert one == pytest.approx(other, abs=1e-5)
 
 
-def case(generator: np.random.Generator, tools: int) -> Evidence:
+def case(generator: np.random.Generator, tools: int) -> Candidates:
     numbers = np.array(random.Random(int(generator.integers(1_000))).sample(range(60), tools), dtype=np.int64)
     lexical, dense, asked, told = generator.integers(0, 5, size=(4, tools)) / 4
-    return Evidence(numbers, lexical, dense, Closeness(asked, told), generator.normal(size=21))
+    return Candidates(numbers, lexical, dense, Coverage(asked, told), generator.normal(size=21))
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=6), st.integers(0, 2**32 - 1))
@@ -171,22 +171,28 @@ NO_NUMBERS = np.zeros(0, dtype=np.int64)
         ("holding", (["one"], [[array("I", [1])]])),
         ("holding", (1, [])),
         ("scores", ()),
-        ("scores", (SMALL, BYTES, SMALL, BYTES, SMALL, PLACES, PLACES + 9, BYTES, 1, 0.5, GONE, SMALL)),
+        ("scores", (SMALL, BYTES, SMALL, BYTES, SMALL, PLACES, PLACES + 9, BYTES, 1, 0.5, ABSENT, SMALL)),
         (
             "scores",
-            (SMALL, BYTES, SMALL[:1], BYTES, SMALL[:1], PLACES, PLACES + 9, BYTES, 1, 0.5, GONE, SMALL[:1].copy()),
+            (SMALL, BYTES, SMALL[:1], BYTES, SMALL[:1], PLACES, PLACES + 9, BYTES, 1, 0.5, ABSENT, SMALL[:1].copy()),
         ),
         ("nearest", ()),
-        ("nearest", (SMALL, "many", GONE)),
-        ("nearest", (BYTES, 5, GONE)),
+        ("nearest", (SMALL, "many", ABSENT)),
+        ("nearest", (BYTES, 5, ABSENT)),
         ("gather", ()),
-        ("gather", ((9,), (1.0,), TEN, SMALL, (), 0.0, 1.0, GONE, 5, [BYTES], *HELD, PLACES, floats(4), floats(21))),
-        ("gather", ((0,), (1.0,), TEN, SMALL, (9,), 0.0, 1.0, GONE, 5, [], *HELD, NO_NUMBERS, floats(0), floats(21))),
-        ("gather", ((), (), TEN, SMALL, (9,), 0.0, 1.0, GONE, 5, [], *HELD, PLACES.copy(), floats(4), floats(21))),
-        ("gather", ((-1,), (1.0,), TEN, SMALL, (), 0.0, 1.0, GONE, 5, [], *HELD, PLACES.copy(), floats(4), floats(21))),
-        ("gather", ((), (), (), SMALL, (), 0.0, 1.0, GONE, 5, [], *HELD, NO_NUMBERS, floats(0), floats(21))),
-        ("gather", ((), (), TEN, SMALL, (), 0.0, 1.0, GONE, 5, [SMALL], *HELD, NO_NUMBERS, floats(0), floats(21))),
-        ("gather", ((), (), TEN, SMALL, (), 0.0, 1.0, GONE, 5, [SMALL] * 33, *HELD, NO_NUMBERS, floats(0), floats(21))),
+        ("gather", ((9,), (1.0,), TEN, SMALL, (), 0.0, 1.0, ABSENT, 5, [BYTES], *HELD, PLACES, floats(4), floats(21))),
+        ("gather", ((0,), (1.0,), TEN, SMALL, (9,), 0.0, 1.0, ABSENT, 5, [], *HELD, NO_NUMBERS, floats(0), floats(21))),
+        ("gather", ((), (), TEN, SMALL, (9,), 0.0, 1.0, ABSENT, 5, [], *HELD, PLACES.copy(), floats(4), floats(21))),
+        (
+            "gather",
+            ((-1,), (1.0,), TEN, SMALL, (), 0.0, 1.0, ABSENT, 5, [], *HELD, PLACES.copy(), floats(4), floats(21)),
+        ),
+        ("gather", ((), (), (), SMALL, (), 0.0, 1.0, ABSENT, 5, [], *HELD, NO_NUMBERS, floats(0), floats(21))),
+        ("gather", ((), (), TEN, SMALL, (), 0.0, 1.0, ABSENT, 5, [SMALL], *HELD, NO_NUMBERS, floats(0), floats(21))),
+        (
+            "gather",
+            ((), (), TEN, SMALL, (), 0.0, 1.0, ABSENT, 5, [SMALL] * 33, *HELD, NO_NUMBERS, floats(0), floats(21)),
+        ),
         ("network", ()),
         ("network", (floats(2), floats(1), *FITS)),
         ("network", (floats(3), floats(1), *FITS[:-1], floats(2))),

@@ -8,25 +8,25 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from toolcrib.search.confidence import OUTLOOK, Judge, outlook
+from toolcrib.search.confidence import OUTLOOK, Calibration, confidence_features
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
-from toolcrib.search.fusion import FEATURES, WAYS, WEIGHTS, Evidence, Network, WordSigns, fitted
-from toolcrib.search.rerank import Closeness
+from toolcrib.search.fusion import FEATURES, WAYS, WEIGHTS, Candidates, LexicalFeatures, Network, fitted
+from toolcrib.search.rerank import Coverage
 
 pytestmark = pytest.mark.usefixtures("either_way")
 
 SIGNS = len(FEATURES)
-WORD_SIGNS = len(WordSigns._fields)
+WORD_SIGNS = len(LexicalFeatures._fields)
 
 
-def evidence(features: list[float]) -> Evidence:
-    close = Closeness(np.array([0.6, 0.2]), np.array([0.4, 0.1]))
-    return Evidence(
+def evidence(features: list[float]) -> Candidates:
+    close = Coverage(np.array([0.6, 0.2]), np.array([0.4, 0.1]))
+    return Candidates(
         numbers=np.array([3, 1]), lexical=np.zeros(2), dense=np.zeros(2), close=close, features=np.array(features)
     )
 
 
-def judge(folder: Path, **biases: float) -> Judge:
+def judge(folder: Path, **biases: float) -> Calibration:
     """A judge that always thinks the same."""
     sizes = {"lexical": WORD_SIGNS, "first": SIGNS + OUTLOOK, "serves": SIGNS + OUTLOOK}
     kept = {
@@ -43,15 +43,15 @@ def judge(folder: Path, **biases: float) -> Judge:
     }
     path = folder / "weights.json"
     path.write_text(json.dumps({**kept, "small_talk": {"line": [12.0, 0.0, -3.0]}}), encoding="utf-8")
-    return Judge(path)
+    return Calibration(path)
 
 
 def test_each_question_has_its_own_network(tmp_path: Path) -> None:
     fixed = judge(tmp_path, lexical=1.0, first=-2.0, serves=1000.0)
-    seen = outlook(evidence([0.0] * SIGNS), [], 0, 0.0)
-    assert fixed.lexical_is_right(WordSigns(*[0.0] * WORD_SIGNS)) == pytest.approx(1 / (1 + exp(-1)))
-    assert fixed.first_is_right(seen) == pytest.approx(1 / (1 + exp(2)))
-    assert 0.999 < fixed.some_tool_serves(seen) < 1  # never quite sure
+    seen = confidence_features(evidence([0.0] * SIGNS), [], 0, 0.0)
+    assert fixed.p_lexical(LexicalFeatures(*[0.0] * WORD_SIGNS)) == pytest.approx(1 / (1 + exp(-1)))
+    assert fixed.p_first(seen) == pytest.approx(1 / (1 + exp(2)))
+    assert 0.999 < fixed.p_answerable(seen) < 1  # never quite sure
 
 
 def test_small_talk_is_between_minus_one_and_one(tmp_path: Path) -> None:
@@ -62,11 +62,14 @@ def test_small_talk_is_between_minus_one_and_one(tmp_path: Path) -> None:
 
 def test_the_outlook_says_how_the_ranking_came_out() -> None:
     ranking = [(3, 0.5), (1, 0.2), (8, 0.1), (2, 0.1), (5, 0.05), (6, 0.05)]
-    seen = outlook(evidence([0.0] * SIGNS), ranking, 3, 0.25).tolist()
+    seen = confidence_features(evidence([0.0] * SIGNS), ranking, 3, 0.25).tolist()
     assert seen[SIGNS:] == pytest.approx([0.5, 0.3, 0.95, 0.5, 0.25, 0.6, 0.4])
     assert len(seen) == SIGNS + OUTLOOK
-    assert outlook(evidence([0.0] * SIGNS), [(9, 0.5)], 1, 0.0).tolist()[-2:] == [0.0, 0.0]  # only a part knows tool 9
-    assert outlook(evidence([0.0] * SIGNS), [], 0, 0.0).tolist() == [0.0] * (SIGNS + OUTLOOK)
+    assert confidence_features(evidence([0.0] * SIGNS), [(9, 0.5)], 1, 0.0).tolist()[-2:] == [
+        0.0,
+        0.0,
+    ]  # only a part knows tool 9
+    assert confidence_features(evidence([0.0] * SIGNS), [], 0, 0.0).tolist() == [0.0] * (SIGNS + OUTLOOK)
 
 
 @pytest.mark.parametrize(
@@ -100,16 +103,16 @@ def test_the_shipped_ear_for_small_talk_fits_the_built_in_embedder() -> None:
     ],
 )
 def test_small_talk_sounds_more_like_it_than_an_errand(talk: str, errand: str) -> None:
-    heard = [Judge().small_talk(vector) for vector in BuiltinEmbedder().embed_queries([talk, errand])]
+    heard = [Calibration().small_talk(vector) for vector in BuiltinEmbedder().embed_queries([talk, errand])]
     assert heard[0] > heard[1]
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=SIGNS + OUTLOOK, max_size=SIGNS + OUTLOOK))
 def test_the_fitted_judge_gives_probabilities_whatever_the_signs(features: list[float]) -> None:
-    fixed, seen = Judge(), np.array(features)
+    fixed, seen = Calibration(), np.array(features)
     for value in (
-        fixed.first_is_right(seen),
-        fixed.some_tool_serves(seen),
-        fixed.lexical_is_right(WordSigns(*features[:WORD_SIGNS])),
+        fixed.p_first(seen),
+        fixed.p_answerable(seen),
+        fixed.p_lexical(LexicalFeatures(*features[:WORD_SIGNS])),
     ):
         assert 0 <= value <= 1

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
-from toolcrib.search.dense import EXACT_UP_TO, GONE, MIN_WASTE, WHOLE, DenseIndex, highest, shortlisted
-from toolcrib.search.kernels.rows import Vectors, coarse
+from toolcrib.search.dense import ABSENT, EXACT_UP_TO, MIN_WASTE, WHOLE, DenseIndex, highest, shortlisted
+from toolcrib.search.kernels.rows import Vectors, quantize
 
 pytestmark = pytest.mark.usefixtures("either_way")
 
@@ -33,14 +33,14 @@ def naive_scores(
 ) -> list[list[float]]:
     """Half the tool as a whole, half its nearest text; passages only of the `shortlist` nearest wholes, if given."""
     rows: list[list[float]] = []
-    held = {number: coarse(texts).fine() for number, texts in held.items()}
-    for query in coarse(queries).fine():
+    held = {number: quantize(texts).fine() for number, texts in held.items()}
+    for query in quantize(queries).fine():
         wholes = {number: float(texts[0] @ query) for number, texts in held.items()}
         read = sorted(wholes, key=lambda number: -wholes[number])[:shortlist]
         nearest = {n: float((held[n] @ query).max()) if n in read else wholes[n] for n in wholes}
         rows.append(
             [
-                WHOLE * wholes[number] + (1 - WHOLE) * nearest[number] if number in held else GONE
+                WHOLE * wholes[number] + (1 - WHOLE) * nearest[number] if number in held else ABSENT
                 for number in range(size)
             ]
         )
@@ -136,9 +136,9 @@ def test_rows_of_tools_that_left_are_packed_away_without_a_change_to_any_score()
     held |= again
     np.testing.assert_allclose(index.scores(queries), naive_scores(held, 200, queries), atol=1e-6)
     for number, texts in held.items():
-        np.testing.assert_array_equal(index.vector(number), coarse(texts).fine()[0])
+        np.testing.assert_array_equal(index.vector(number), quantize(texts).fine()[0])
         assert index.nearest_passage(queries[0], number) == int(
-            np.argmax(coarse(texts).fine() @ coarse(queries).fine()[0])
+            np.argmax(quantize(texts).fine() @ quantize(queries).fine()[0])
         )
 
 
@@ -156,7 +156,7 @@ def test_tools_that_left_take_no_place_in_the_shortlist() -> None:
     index.put(range(4), [near, near, near, far])
     for number in range(3):
         index.remove(number)
-    assert index.scores(X).tolist() == [[GONE, GONE, GONE, 0.5]]
+    assert index.scores(X).tolist() == [[ABSENT, ABSENT, ABSENT, 0.5]]
 
 
 def test_no_tool_is_as_far_away_as_one_that_left() -> None:
@@ -173,7 +173,7 @@ def test_a_tool_that_left_or_never_came_can_leave_again() -> None:
     for number in (0, 0, 5):
         index.remove(number)
     assert index.alive.tolist() == [False]
-    assert index.scores(X).tolist() == [[GONE]]
+    assert index.scores(X).tolist() == [[ABSENT]]
 
 
 def test_room_is_made_for_tools_whose_vectors_come_later() -> None:
@@ -182,9 +182,9 @@ def test_room_is_made_for_tools_whose_vectors_come_later() -> None:
     index.make_room(3)
     index.make_room(2)
     assert (len(index), index.alive.tolist()) == (3, [True, False, False])
-    assert index.scores(X).tolist() == [[1, GONE, GONE]]
+    assert index.scores(X).tolist() == [[1, ABSENT, ABSENT]]
     index.put([2], [block([1, 0], [1, 0])])
-    assert index.scores(X).tolist() == [[1, GONE, 1]]
+    assert index.scores(X).tolist() == [[1, ABSENT, 1]]
 
 
 @pytest.mark.parametrize("exact_up_to", [10, 1], ids=["small", "large"])

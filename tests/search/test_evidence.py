@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.support.search import make, near
-from toolcrib.search.dense import DEPTH, Nearness
+from toolcrib.search.dense import DEPTH, Similarity
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
-from toolcrib.search.fusion import FEATURES, LEXICAL_FEATURES, Evidence, gather, read_words, reading_depth
+from toolcrib.search.fusion import FEATURES, LEXICAL_FEATURES, Candidates, gather, lexical_features, rerank_depth
 from toolcrib.search.lexical import LexicalIndex
 from toolcrib.search.query import SILENT
-from toolcrib.search.rerank import WordMeanings
+from toolcrib.search.rerank import LateInteraction
 
 pytestmark = pytest.mark.usefixtures("either_way")
-UNREAD = WordMeanings(BuiltinEmbedder())  # has no words of any tool
+UNREAD = LateInteraction(BuiltinEmbedder())  # has no words of any tool
 
 
 def lexical(*texts: str) -> LexicalIndex:
@@ -23,20 +23,20 @@ def lexical(*texts: str) -> LexicalIndex:
     return index
 
 
-def signs(evidence: Evidence) -> dict[str, float]:
+def signs(evidence: Candidates) -> dict[str, float]:
     return dict(zip(FEATURES, evidence.features.tolist(), strict=True))
 
 
 def asked(
     index: LexicalIndex,
     text: str,
-    nearness: Nearness = SILENT,
+    nearness: Similarity = SILENT,
     *,
-    meanings: WordMeanings = UNREAD,
+    meanings: LateInteraction = UNREAD,
     depth: int = DEPTH,
-) -> Evidence:
+) -> Candidates:
     match = index.search(text, DEPTH)
-    return gather(match, read_words(match, index), nearness, meanings, text, depth)
+    return gather(match, lexical_features(match, index), nearness, meanings, text, depth)
 
 
 PAGES = ("create page", "delete page", "create song", "list photos")
@@ -109,7 +109,7 @@ def test_signs_are_numbers_whatever_was_asked(scores: list[float], gone: set[int
 def test_the_first_candidates_of_each_arm_are_read_word_by_word() -> None:
     index = lexical(*(f"page {'word ' * number}" for number in range(60)))
     seen = near(*np.linspace(0.1, 0.9, 200))
-    meanings = WordMeanings(BuiltinEmbedder())
+    meanings = LateInteraction(BuiltinEmbedder())
     meanings.put((number, ["page", "zebra"]) for number in range(200))
     evidence = asked(index, "page", seen, meanings=meanings, depth=10)
     read = {n for n, share in zip(evidence.numbers.tolist(), evidence.close.asked, strict=True) if share}
@@ -125,4 +125,4 @@ def test_the_first_candidates_of_each_arm_are_read_word_by_word() -> None:
     ("tools", "whole", "depth"), [(45, True, 16), (6_000, True, 26), (6_000, False, 16), (90_000, True, DEPTH)]
 )
 def test_of_many_tools_more_are_read_for_a_whole_request(tools: int, whole: bool, depth: int) -> None:
-    assert reading_depth(tools, whole=whole) == depth
+    assert rerank_depth(tools, whole=whole) == depth

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.support.search import make
-from toolcrib.search.dense import Nearness
+from toolcrib.search.dense import Similarity
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
-from toolcrib.search.fusion import FEATURES, WAYS, Evidence, Fusion, basis, gather, read_words
+from toolcrib.search.fusion import FEATURES, WAYS, Candidates, Fusion, gather, lexical_features, score_matrix
 from toolcrib.search.lexical import LexicalIndex
-from toolcrib.search.rerank import Closeness, WordMeanings
+from toolcrib.search.rerank import Coverage, LateInteraction
 
 pytestmark = pytest.mark.usefixtures("either_way")
 
@@ -26,14 +26,14 @@ def evidence(
     *,
     asked: dict[int, float] | None = None,
     told: dict[int, float] | None = None,
-) -> Evidence:
+) -> Candidates:
     numbers = list(dict.fromkeys([*lexical, *dense]))
     sides = [np.array([(side or {}).get(number, 0.0) for number in numbers]) for side in (asked, told)]
-    return Evidence(
+    return Candidates(
         numbers=np.array(numbers, dtype=np.int64),
         lexical=np.array([lexical.get(number, 0.0) for number in numbers], dtype=np.float64),
         dense=np.array([dense.get(number, 0.0) for number in numbers], dtype=np.float64),
-        close=Closeness(*sides),
+        close=Coverage(*sides),
         features=np.array(features or [0.0] * len(FEATURES)),
     )
 
@@ -55,7 +55,7 @@ def believing(folder: Path, *rows: int) -> Fusion:
     return Fusion(path)
 
 
-def order(fusion: Fusion, whole: Evidence, *parts: Evidence) -> list[int]:
+def order(fusion: Fusion, whole: Candidates, *parts: Candidates) -> list[int]:
     return [number for number, _ in fusion.ranking(whole, parts)]
 
 
@@ -98,7 +98,7 @@ def test_without_candidates_there_is_no_ranking() -> None:
 
 
 def test_ranks_count_only_for_tools_that_matched() -> None:
-    scored = basis(APART)
+    scored = score_matrix(APART)
     assert scored.shape == (WAYS, 3)
     assert scored[3].tolist() == [1, pytest.approx(0.75), 0]  # by words: the third did not match
     assert scored[4].tolist() == [pytest.approx(0.6), pytest.approx(0.75), 1]  # by meaning
@@ -123,8 +123,8 @@ def test_what_both_arms_put_first_by_far_is_first() -> None:
     names = ["send mail", "play music", "book flight", "resize picture", "get weather", "find contact", "pay bill"]
     lexical.add([(number, make(f"t{number}", name)) for number, name in enumerate(names)])
     lexical.commit()
-    near = Nearness.of(np.array([0.1, 0.8, 0.2, 0.15, 0.1, 0.05, 0.1], dtype=np.float32), np.ones(7, dtype=np.bool_))
+    near = Similarity.of(np.array([0.1, 0.8, 0.2, 0.15, 0.1, 0.05, 0.1], dtype=np.float32), np.ones(7, dtype=np.bool_))
     match = lexical.search("play music", 50)
-    meanings = WordMeanings(BuiltinEmbedder())
+    meanings = LateInteraction(BuiltinEmbedder())
     meanings.put((number, lexical.words(number)) for number in range(len(lexical)))
-    assert order(Fusion(), gather(match, read_words(match, lexical), near, meanings, "play music", 16))[0] == 1
+    assert order(Fusion(), gather(match, lexical_features(match, lexical), near, meanings, "play music", 16))[0] == 1

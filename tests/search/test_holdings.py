@@ -1,12 +1,12 @@
 """What only the holdings themselves can show; the rest is tested through the index."""
 
 from tests.support.search import Concepts, make
-from toolcrib.search.corpus import Holdings
+from toolcrib.search.corpus import Corpus
 from toolcrib.search.usage import Usage
 
 
 def test_numbers_of_tools_that_left_are_used_again() -> None:
-    held = Holdings(None, Usage())
+    held = Corpus(None, Usage())
     held.apply([], [make("alpha"), make("beta"), make("gamma")])
     held.apply(["alpha", "beta"], [make("delta")])
     held.apply([], [make("epsilon"), make("zeta")])
@@ -18,26 +18,26 @@ def test_numbers_of_tools_that_left_are_used_again() -> None:
 
 
 def test_a_tool_that_is_not_held_can_go_again() -> None:
-    held = Holdings(None, Usage())
+    held = Corpus(None, Usage())
     held.apply(["nobody"], [make("alpha")])
     assert [tool.name for _, tool in held] == ["alpha"]
 
 
 def test_without_an_embedder_there_is_no_meaning_to_settle() -> None:
-    held = Holdings(None, Usage())
+    held = Corpus(None, Usage())
     held.apply([], [make("alpha")])
-    held.settle_meaning()
+    held.embed_pending()
     assert held.dense is None
 
 
 def test_vectors_are_asked_for_once() -> None:
     embedder = Concepts("feline")
-    held = Holdings(embedder, Usage())
-    held.settle_meaning()
-    assert (held.unsettled, held.dense) == (False, None)
+    held = Corpus(embedder, Usage())
+    held.embed_pending()
+    assert (held.has_pending, held.dense) == (False, None)
     held.apply([], [make("alpha", "Feed the feline.")])
-    assert held.unsettled
-    held.settle_meaning()
-    held.settle_meaning()
-    assert not held.unsettled
+    assert held.has_pending
+    held.embed_pending()
+    held.embed_pending()
+    assert not held.has_pending
     assert embedder.documents == ["alpha Feed the feline.", "alpha"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.support.search import make
-from toolcrib.search.lexical import WEIGHTS, AskedWord, LexicalIndex, LexicalMatch, part_texts
+from toolcrib.search.lexical import WEIGHTS, LexicalIndex, LexicalMatch, QueryTerm, part_texts
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 
@@ -165,10 +165,10 @@ def test_fillers_beside_telling_words_do_not_count() -> None:
 
 def test_a_request_is_read_into_known_guessed_and_unknown_words() -> None:
     assert index_of(*CATALOG).read("find a wether pictures zebra") == (
-        AskedWord(word="find", terms=("find",), rarity=rarity(3, 1)),
-        AskedWord(word="wether", terms=("weather",), rarity=rarity(3, 1), guessed=True),
-        AskedWord(word="pictures", terms=("pictur",), rarity=rarity(3, 1)),
-        AskedWord(word="zebra", terms=(), rarity=rarity(3, 0)),
+        QueryTerm(word="find", terms=("find",), rarity=rarity(3, 1)),
+        QueryTerm(word="wether", terms=("weather",), rarity=rarity(3, 1), guessed=True),
+        QueryTerm(word="pictures", terms=("pictur",), rarity=rarity(3, 1)),
+        QueryTerm(word="zebra", terms=(), rarity=rarity(3, 0)),
     )
 
 
@@ -223,8 +223,8 @@ def test_a_removed_tool_is_gone_after_the_commit() -> None:
     index.commit()
     assert (index.search("weather city", 5).numbers, len(index)) == ((1,), 1)
     assert index.read("city weather") == (
-        AskedWord(word="city", terms=(), rarity=rarity(1, 0)),
-        AskedWord(word="weather", terms=("weather",), rarity=rarity(1, 1)),
+        QueryTerm(word="city", terms=(), rarity=rarity(1, 0)),
+        QueryTerm(word="weather", terms=("weather",), rarity=rarity(1, 1)),
     )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.support.search import near
-from toolcrib.search.dense import DEPTH, GONE, MIN_SPREAD, USUAL_MEAN, USUAL_SPREAD, USUAL_TOOLS, Nearness
+from toolcrib.search.dense import ABSENT, DEPTH, MIN_SPREAD, USUAL_MEAN, USUAL_SPREAD, USUAL_TOOLS, Similarity
 from toolcrib.search.query import SILENT
 
 pytestmark = pytest.mark.usefixtures("either_way")
@@ -19,7 +19,7 @@ def test_tools_that_left_count_nowhere() -> None:
     seen = near(0.5, 0.9, 0.1, gone=(1,))
     assert seen.nearest == (0, 2)
     assert (seen.mean, seen.spread) == (near(0.5, 0.1).mean, near(0.5, 0.1).spread)
-    assert seen.scores[1] == GONE
+    assert seen.scores[1] == ABSENT
 
 
 def test_an_opposite_tool_is_nearer_than_one_that_left() -> None:
@@ -31,9 +31,9 @@ def test_at_most_fifty_tools_are_named() -> None:
 
 
 @pytest.mark.parametrize("seen", [near(), near(0.5, gone=(0,)), SILENT], ids=["empty", "all gone", "silent"])
-def test_without_tools_nothing_is_near(seen: Nearness) -> None:
+def test_without_tools_nothing_is_near(seen: Similarity) -> None:
     assert (seen.nearest, seen.top, seen.scores_of_nearest) == ((), 0.0, ())
-    assert seen.heights(np.arange(1)).tolist() == [0.0]
+    assert seen.z_scores(np.arange(1)).tolist() == [0.0]
 
 
 def test_a_few_tools_are_measured_by_what_is_usual() -> None:
@@ -52,11 +52,11 @@ def test_copies_of_one_tool_have_the_least_spread() -> None:
 
 def test_heights_are_standard_deviations_above_the_mean() -> None:
     seen = near(0.2, 0.4)
-    assert seen.heights(np.array([1, 0])) == pytest.approx(
+    assert seen.z_scores(np.array([1, 0])) == pytest.approx(
         [(0.4 - seen.mean) / seen.spread, (0.2 - seen.mean) / seen.spread], rel=1e-5
     )
 
 
 def test_a_tool_whose_vectors_are_still_to_come_is_neither_near_nor_far() -> None:
     seen = near(0.2, 0.4, 0.9, gone=(2,))
-    assert seen.heights(np.array([1, 2])).tolist() == [pytest.approx(near(0.2, 0.4).heights(np.array([1]))[0]), 0]
+    assert seen.z_scores(np.array([1, 2])).tolist() == [pytest.approx(near(0.2, 0.4).z_scores(np.array([1]))[0]), 0]

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.postgres_server import PostgresServer
 from tests.support.search import cms_tools, make
 from toolcrib.postgres.index.arms import PostgresLexical, PostgresWords, Request, rounded_lengths
-from toolcrib.postgres.index.index import PostgresShelf
+from toolcrib.postgres.index.index import TenantIndex
 from toolcrib.postgres.index.writer import PostgresWriter
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
 from toolcrib.search.lexical import LexicalIndex
@@ -31,7 +31,7 @@ TEXTS = (
 
 
 @pytest.fixture(scope="module")
-def both(postgres: PostgresServer) -> Generator[tuple[PostgresShelf, LexicalIndex]]:
+def both(postgres: PostgresServer) -> Generator[tuple[TenantIndex, LexicalIndex]]:
     tools = [
         *cms_tools(),
         make("github_listIssues", "List the issues of a GitHub repository.", "don't forget 'quotes' \\ here"),
@@ -39,7 +39,7 @@ def both(postgres: PostgresServer) -> Generator[tuple[PostgresShelf, LexicalInde
         make("search_images_ja", "画像を検索します。"),
         make("mountain", "A mountain."),
     ]
-    shelf = PostgresShelf(postgres.new_database(), "cms", BuiltinEmbedder())
+    shelf = TenantIndex(postgres.new_database(), "cms", BuiltinEmbedder())
     with shelf.connection() as connection:
         PostgresWriter(shelf.tenant, BuiltinEmbedder()).apply(connection, (), tools)
     lexical = LexicalIndex()
@@ -50,7 +50,7 @@ def both(postgres: PostgresServer) -> Generator[tuple[PostgresShelf, LexicalInde
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_words_are_read_as_in_memory(both: tuple[PostgresShelf, LexicalIndex], text: str) -> None:
+def test_words_are_read_as_in_memory(both: tuple[TenantIndex, LexicalIndex], text: str) -> None:
     shelf, lexical = both
     with shelf.connection() as connection:
         reading = PostgresWords(shelf.tenant).read(connection, [text], shelf.size(connection))
@@ -58,7 +58,7 @@ def test_words_are_read_as_in_memory(both: tuple[PostgresShelf, LexicalIndex], t
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_tools_are_scored_as_in_memory(both: tuple[PostgresShelf, LexicalIndex], text: str) -> None:
+def test_tools_are_scored_as_in_memory(both: tuple[TenantIndex, LexicalIndex], text: str) -> None:
     shelf, lexical = both
     with shelf.connection() as connection:
         size = shelf.size(connection)
@@ -70,7 +70,7 @@ def test_tools_are_scored_as_in_memory(both: tuple[PostgresShelf, LexicalIndex],
 
 
 def test_what_was_looked_up_is_remembered_until_the_index_changes(postgres_url: str) -> None:
-    shelf = PostgresShelf(postgres_url, "", BuiltinEmbedder())
+    shelf = TenantIndex(postgres_url, "", BuiltinEmbedder())
     writer, words = PostgresWriter(shelf.tenant, BuiltinEmbedder()), PostgresWords(shelf.tenant)
     with shelf.connection() as connection:
         writer.apply(connection, (), [make("get_page")])

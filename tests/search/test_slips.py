@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from toolcrib.search.typos import RECENT, Slips, one_slip_apart
+from toolcrib.search.typos import RECENT, TypoIndex, is_one_edit_apart
 
 pytestmark = pytest.mark.usefixtures("either_way")
 
@@ -25,11 +25,11 @@ pytestmark = pytest.mark.usefixtures("either_way")
     ],
 )
 def test_one_slip_is_one_edit_or_one_swap(one: str, other: str, apart: bool) -> None:
-    assert one_slip_apart(one, other) is apart
+    assert is_one_edit_apart(one, other) is apart
 
 
 def test_words_added_after_the_first_question_are_found() -> None:
-    slips = Slips()
+    slips = TypoIndex()
     slips.add("weather")
     assert slips.near("wether") == ["weather"]
     slips.add("feather")
@@ -37,14 +37,14 @@ def test_words_added_after_the_first_question_are_found() -> None:
 
 
 def test_a_word_added_twice_is_found_once() -> None:
-    slips = Slips()
+    slips = TypoIndex()
     slips.add("weather")
     slips.add("weather")
     assert slips.near("weathr") == ["weather"]
 
 
 def test_short_words_and_numbers_have_no_neighbours() -> None:
-    slips = Slips()
+    slips = TypoIndex()
     for word in ("page", "section2"):
         slips.add(word)
     assert slips.near("pgae") == []
@@ -53,7 +53,7 @@ def test_short_words_and_numbers_have_no_neighbours() -> None:
 
 def test_sums_are_sorted_anew_when_many_words_came() -> None:
     dice = random.Random(0)
-    slips = Slips()
+    slips = TypoIndex()
     slips.add("weather")
     assert slips.near("wether") == ["weather"]
     words = {"".join(dice.choices("abcdefghijklmnop", k=9)) for _ in range(RECENT + 10)}

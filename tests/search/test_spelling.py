@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from toolcrib.search.lexical import AskedWord, as_meant
-from toolcrib.search.typos import familiarity, mended, one_slip_apart
+from toolcrib.search.lexical import QueryTerm, with_typos_fixed
+from toolcrib.search.typos import corrected, familiarity, is_one_edit_apart
 
 pytestmark = pytest.mark.usefixtures("either_way")
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("either_way")
     ],
 )
 def test_a_strange_word_near_one_of_the_catalogue_is_that_one(typed: str, near: list[str], meant: str) -> None:
-    assert mended(typed, near) == meant
+    assert corrected(typed, near) == meant
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_strange_word_near_one_of_the_catalogue_is_that_one(typed: str, near: 
     ],
 )
 def test_a_strange_word_is_the_one_familiar_word_near_it(typed: str, meant: str) -> None:
-    assert mended(typed, []) == meant
+    assert corrected(typed, []) == meant
 
 
 @pytest.mark.parametrize(
@@ -76,9 +76,9 @@ def test_a_word_is_more_familiar_than_a_slip_in_it(word: str, slip: str) -> None
 def test_what_was_meant_is_one_slip_away_and_begins_alike_or_has_the_same_letters(
     typed: str, others: list[str]
 ) -> None:
-    near = [other for other in others if one_slip_apart(typed, other)]
-    if meant := mended(typed, near):
-        assert one_slip_apart(typed, meant)
+    near = [other for other in others if is_one_edit_apart(typed, other)]
+    if meant := corrected(typed, near):
+        assert is_one_edit_apart(typed, meant)
         assert meant[0] == typed[0] or sorted(meant) == sorted(typed)
 
 
@@ -92,8 +92,8 @@ def test_what_was_meant_is_one_slip_away_and_begins_alike_or_has_the_same_letter
 )
 def test_a_text_is_mended_word_by_word_and_keeps_the_rest(text: str, expected: str) -> None:
     asked = [
-        AskedWord("serach", ("search",), 1.0, meant="search"),
-        AskedWord("imges", ("imag",), 1.0, meant="images"),
-        AskedWord("please", ("pleas",), 1.0),
+        QueryTerm("serach", ("search",), 1.0, meant="search"),
+        QueryTerm("imges", ("imag",), 1.0, meant="images"),
+        QueryTerm("please", ("pleas",), 1.0),
     ]
-    assert as_meant(text, asked) == expected
+    assert with_typos_fixed(text, asked) == expected

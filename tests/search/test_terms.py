@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from toolcrib.search.text import FILLERS, MAX_LETTERS, content_words, word_terms, words
+from toolcrib.search.text import MAX_LETTERS, STOP_WORDS, content_words, word_terms, words
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=200)
 
@@ -25,7 +25,7 @@ def test_a_request_is_its_telling_words(text: str, expected: list[str]) -> None:
 
 
 def test_fillers_are_words_as_they_are_read() -> None:
-    assert {word for filler in FILLERS for word in words(filler)} == FILLERS
+    assert {word for filler in STOP_WORDS for word in words(filler)} == STOP_WORDS
 
 
 @pytest.mark.parametrize(

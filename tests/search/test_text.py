@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from toolcrib.search.text import MAX_CHARACTERS, brands, is_run, normalise, plain, words
+from toolcrib.search.text import MAX_CHARACTERS, brands, is_unspaced, normalise, plain, words
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=200)  # also lone surrogates and control characters
 ODD = "\x00\x07\x1b\x7f\u200d\u202e\ufeff\ud800\udfff\ufffe\U0001f469\u200d\U0001f467️İıßŉǅﷺ가ก็ガ①_"
@@ -174,7 +174,7 @@ def test_one_spelling_for_one_text() -> None:
     ],
 )
 def test_a_run_is_of_a_script_without_spaces(word: str, expected: bool) -> None:
-    assert is_run(word) is expected
+    assert is_unspaced(word) is expected
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from toolcrib.search.kernels.rows import Vectors
-from toolcrib.search.usage import MAX_CHARACTERS, MAX_PULL, MAX_REQUESTS, MAX_TOGETHER, Usage, pulled
+from toolcrib.search.usage import MAX_CHARACTERS, MAX_PULL, MAX_REQUESTS, MAX_TOGETHER, Usage, moved_toward
 
 
 def unit(*numbers: float) -> Vectors:
@@ -203,24 +203,24 @@ def test_half_a_surrogate_pair_can_be_learned_and_forgotten(tmp_path: Path) -> N
 
 def test_one_request_moves_a_vector_a_little_and_many_at_most_half_the_way() -> None:
     own, other = unit(1, 0), unit(0, 1)
-    turned = [float(pulled(own, np.tile(other, (count, 1))) @ other) for count in (1, 3, 8, 50, 200)]
+    turned = [float(moved_toward(own, np.tile(other, (count, 1))) @ other) for count in (1, 3, 8, 50, 200)]
     assert turned == sorted(turned)
     assert turned[0] < 0.15
     assert turned[-2] == pytest.approx(turned[-1])
-    np.testing.assert_allclose(pulled(own, np.tile(other, (200, 1))), unit(1 - MAX_PULL, MAX_PULL), atol=1e-6)
+    np.testing.assert_allclose(moved_toward(own, np.tile(other, (200, 1))), unit(1 - MAX_PULL, MAX_PULL), atol=1e-6)
 
 
 def test_requests_that_agree_with_the_tool_leave_it_where_it_is() -> None:
     own = unit(1, 2, 3)
-    np.testing.assert_allclose(pulled(own, np.tile(own, (5, 1))), own, atol=1e-6)
+    np.testing.assert_allclose(moved_toward(own, np.tile(own, (5, 1))), own, atol=1e-6)
 
 
 def test_requests_that_cancel_out_leave_the_tool_where_it_is() -> None:
     own = unit(1, 0)
-    np.testing.assert_allclose(pulled(own, np.stack([unit(0, 1), unit(0, -1)])), own, atol=1e-6)
+    np.testing.assert_allclose(moved_toward(own, np.stack([unit(0, 1), unit(0, -1)])), own, atol=1e-6)
 
 
 def test_a_tool_without_a_meaning_of_its_own_has_a_vector_all_the_same() -> None:
-    moved = pulled(np.zeros(2, dtype=np.float32), np.zeros((1, 2), dtype=np.float32))
+    moved = moved_toward(np.zeros(2, dtype=np.float32), np.zeros((1, 2), dtype=np.float32))
     assert moved.tolist() == [0, 0]
     assert moved.dtype == np.float32

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from toolcrib.search import rerank as word_meanings
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
-from toolcrib.search.rerank import DIMENSIONS, REQUEST_WORDS, WordMeanings
+from toolcrib.search.rerank import DIMENSIONS, REQUEST_WORDS, LateInteraction
 
 EMBEDDER = BuiltinEmbedder()
 TOOLS = {
@@ -20,8 +20,8 @@ TOOLS = {
 
 
 @pytest.fixture
-def meanings() -> WordMeanings:
-    held = WordMeanings(EMBEDDER)
+def meanings() -> LateInteraction:
+    held = LateInteraction(EMBEDDER)
     held.put(TOOLS.items())
     return held
 
@@ -37,13 +37,13 @@ def meanings() -> WordMeanings:
     ],
 )
 def test_a_word_is_met_by_one_that_means_the_same_in_any_language(
-    meanings: WordMeanings, asked: str, tool: int
+    meanings: LateInteraction, asked: str, tool: int
 ) -> None:
     close = meanings.read(asked, [0, 1, 2])
     assert (close.asked.argmax(), close.told.argmax()) == (tool, tool)
 
 
-def test_a_tool_whose_every_word_is_asked_for_is_wholly_told(meanings: WordMeanings) -> None:
+def test_a_tool_whose_every_word_is_asked_for_is_wholly_told(meanings: LateInteraction) -> None:
     close = meanings.read("please send an email to a recipient with a subject and confetti", [0, 1])
     assert close.told[0] == pytest.approx(1, abs=1e-4)
     assert close.asked[0] < 1  # nothing in it is like confetti
@@ -51,42 +51,42 @@ def test_a_tool_whose_every_word_is_asked_for_is_wholly_told(meanings: WordMeani
     assert meanings.read("send email", [0]).asked[0] == pytest.approx(1, abs=1e-4)
 
 
-def test_one_telling_word_does_not_drown_in_a_story(meanings: WordMeanings) -> None:
+def test_one_telling_word_does_not_drown_in_a_story(meanings: LateInteraction) -> None:
     story = "my aunt from Leeds turns ninety and we all drive up in the old van, so what about the weather"
     assert meanings.read(story, [0, 1, 2]).told.argmax() == 2
 
 
-def test_a_tool_without_words_and_one_nobody_knows_are_close_to_nothing(meanings: WordMeanings) -> None:
+def test_a_tool_without_words_and_one_nobody_knows_are_close_to_nothing(meanings: LateInteraction) -> None:
     close = meanings.read("send an email", [3, 99])
     assert (close.asked.tolist(), close.told.tolist()) == ([0, 0], [0, 0])
 
 
 @pytest.mark.parametrize("text", ["", " ", "...", "\x00"])
-def test_a_text_without_words_is_close_to_nothing(meanings: WordMeanings, text: str) -> None:
+def test_a_text_without_words_is_close_to_nothing(meanings: LateInteraction, text: str) -> None:
     close = meanings.read(text, [0, 1])
     assert (close.asked.tolist(), close.told.tolist()) == ([0, 0], [0, 0])
     assert meanings.read("send", []).asked.tolist() == []
 
 
-def test_a_request_of_fillers_alone_is_read_as_it_is(meanings: WordMeanings) -> None:
+def test_a_request_of_fillers_alone_is_read_as_it_is(meanings: LateInteraction) -> None:
     meanings.put([(7, ["help"])])
     assert meanings.read("how can you help me", [0, 7]).asked.tolist() != [0, 0]
 
 
 @given(st.text(max_size=300))
 def test_any_text_is_read(text: str) -> None:
-    held = WordMeanings(EMBEDDER)
+    held = LateInteraction(EMBEDDER)
     held.put(TOOLS.items())
     close = held.read(text, [0, 1, 2, 3])
     assert all(np.isfinite(side).all() and (side <= 1.001).all() and len(side) == 4 for side in close)
 
 
-def test_only_so_many_words_of_a_request_are_read(meanings: WordMeanings) -> None:
+def test_only_so_many_words_of_a_request_are_read(meanings: LateInteraction) -> None:
     long = " ".join(f"zyx{number}" for number in range(REQUEST_WORDS))
     assert meanings.read(f"{long} email", [0]).asked == pytest.approx(meanings.read(long, [0]).asked)
 
 
-def test_words_of_tools_that_left_are_let_go(meanings: WordMeanings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_of_tools_that_left_are_let_go(meanings: LateInteraction, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_meanings, "MIN_WASTE", 4)
     before = meanings.read("send an email about the weather", [0, 2])
     meanings.put([(8, [f"word{number}" for number in range(20)])])
@@ -101,5 +101,5 @@ def test_words_of_tools_that_left_are_let_go(meanings: WordMeanings, monkeypatch
 
 
 def test_no_table_is_read_for_no_tools(tmp_path: Path) -> None:
-    without_a_table = WordMeanings(BuiltinEmbedder(tmp_path))
+    without_a_table = LateInteraction(BuiltinEmbedder(tmp_path))
     assert [side.tolist() for side in without_a_table.read("send email", [])] == [[], []]

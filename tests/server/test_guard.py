@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.server import QUIET, scene
 from toolcrib.errors import ServerError
-from toolcrib.serving import Options, Rates
+from toolcrib.serving import Options, RateLimiter
 
 ALICE, BOB = "alices-secret", "bobs-secret-2"
 
@@ -138,7 +138,7 @@ def test_a_token_cannot_be_guessed_by_trying() -> None:
 
 def test_a_bucket_refills_with_time_and_strangers_are_forgotten() -> None:
     now = 0.0
-    rates = Rates(2.0, 2, clock=lambda: now)
+    rates = RateLimiter(2.0, 2, clock=lambda: now)
     assert [rates.wait_for("a") for _ in range(3)] == [0.0, 0.0, 0.5]
     now = 0.5
     assert [rates.wait_for("a"), rates.wait_for("a")] == [0.0, 0.5]

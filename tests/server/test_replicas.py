@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from tests.support.agent import Shop
-from tests.support.server import Gate, Scene, events, kinds, scene
+from tests.support.server import Quarantine, Scene, events, kinds, scene
 from toolcrib.stores.store import open_store
 
 WAIT = [("wait_for_gate", {"name": "Ada"})]
@@ -46,7 +46,7 @@ def heard(answer: httpx2.Response) -> list[tuple[int, dict[str, Any]]]:
 
 def test_a_client_that_comes_back_to_another_replica_hears_the_rest(place: str) -> None:
     shop = Shop()
-    gate = Gate(shop)
+    gate = Quarantine(shop)
     with replicas(place, WAIT, "Ada is through.", shop=shop) as (one, other):
         session = one.session()
         path = f"/api/sessions/{session}/messages"
@@ -61,7 +61,7 @@ def test_a_client_that_comes_back_to_another_replica_hears_the_rest(place: str) 
 
 def test_without_a_number_another_replica_tells_the_run_from_its_beginning(place: str) -> None:
     shop = Shop()
-    gate = Gate(shop)
+    gate = Quarantine(shop)
     with replicas(place, "Hello.", WAIT, "Ada is through.", shop=shop) as (one, other):
         session = one.session()
         path = f"/api/sessions/{session}/messages"
@@ -75,7 +75,7 @@ def test_without_a_number_another_replica_tells_the_run_from_its_beginning(place
 
 def test_a_session_in_which_another_replica_works_is_busy(place: str) -> None:
     shop = Shop()
-    gate = Gate(shop)
+    gate = Quarantine(shop)
     with replicas(place, WAIT, "Ada is through.", shop=shop) as (one, other):
         session = one.session()
         began(one, f"/api/sessions/{session}/messages", "tool_started")
@@ -113,7 +113,7 @@ def test_who_heard_more_than_was_kept_goes_on_where_the_log_ends(place: str) -> 
 
 def test_a_run_can_be_stopped_from_another_replica(place: str) -> None:
     shop = Shop()
-    gate = Gate(shop)
+    gate = Quarantine(shop)
     with replicas(place, WAIT, "Ada is through.", shop=shop) as (one, other):
         session = one.session()
         path = f"/api/sessions/{session}/messages"
@@ -134,7 +134,7 @@ def test_a_run_can_be_stopped_from_another_replica(place: str) -> None:
 
 def test_a_session_can_be_deleted_while_another_replica_works_in_it(place: str) -> None:
     shop = Shop()
-    gate = Gate(shop)
+    gate = Quarantine(shop)
     with replicas(place, WAIT, "Ada is through.", shop=shop) as (one, other):
         session = one.session()
         began(one, f"/api/sessions/{session}/messages", "tool_started")

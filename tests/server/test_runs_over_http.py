@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 
 from tests.support.agent import Shop
-from tests.support.server import QUIET, Gate, Scene, events, kinds, scene
+from tests.support.server import QUIET, Quarantine, Scene, events, kinds, scene
 from toolcrib.serving import Options
 from toolcrib.stores.sqlite.store import SqliteStore
 
@@ -62,7 +62,7 @@ def test_a_session_tells_what_was_said_done_and_remembered() -> None:
 
 def test_a_client_that_comes_back_gets_the_rest_of_a_run_under_way() -> None:
     shop = Shop()
-    gate = Gate(shop)
+    gate = Quarantine(shop)
     with scene(WAIT, "Ada is through.", shop=shop) as here:
         session = here.session()
         path = f"/api/sessions/{session}/messages"
@@ -98,7 +98,7 @@ def test_after_the_run_the_rest_comes_from_the_log() -> None:
 
 def test_a_client_far_behind_gets_the_log_and_then_the_run() -> None:
     shop = Shop()
-    gate = Gate(shop)
+    gate = Quarantine(shop)
     with scene("One.", WAIT, "Two.", shop=shop) as here:
         session = here.session()
         path = f"/api/sessions/{session}/messages"
@@ -133,7 +133,7 @@ def test_where_nothing_happens_there_is_nothing_to_listen_to() -> None:
 
 def test_two_clients_share_one_run_and_cannot_begin_another() -> None:
     shop = Shop()
-    gate = Gate(shop)
+    gate = Quarantine(shop)
     with scene(WAIT, "Ada is through.", shop=shop) as here:
         session = here.session()
         path = f"/api/sessions/{session}/messages"

@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from toolcrib.errors import ServerError
-from toolcrib.serving import Options, address, taken_socket
+from toolcrib.serving import Options, address, bind_socket
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ from toolcrib.serving import Options, address, taken_socket
 )
 def test_addresses_can_be_opened(host: str, shown: str) -> None:
     options = Options(host=host, port=0, tokens={"long-enough": ""})
-    with closing(taken_socket(options)) as taken:
+    with closing(bind_socket(options)) as taken:
         assert taken.proto == socket.IPPROTO_TCP  # else every answer waits for Nagle's algorithm
         port = taken.getsockname()[1]
         assert address(options, taken) == f"http://{shown}:{port}/"
@@ -25,7 +25,7 @@ def test_a_port_that_another_program_has_is_said_with_the_way_to_choose() -> Non
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(ServerError) as raised:
-            taken_socket(Options(port=port), flag="--http")
+            bind_socket(Options(port=port), flag="--http")
     assert str(raised.value) == f"Cannot listen on 127.0.0.1:{port}: Address already in use."
     assert raised.value.hint == "Choose another port with --http, or 0 for any that is free."
 
@@ -33,4 +33,4 @@ def test_a_port_that_another_program_has_is_said_with_the_way_to_choose() -> Non
 @pytest.mark.parametrize("options", [Options(port=70_000), Options(host="192.0.2.7", tokens={"long-enough": ""})])
 def test_a_port_or_a_host_that_cannot_be_is_said(options: Options) -> None:
     with pytest.raises(ServerError, match=r"Cannot listen on .*[^.]\.$"):
-        taken_socket(options)
+        bind_socket(options)

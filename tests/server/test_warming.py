@@ -14,7 +14,7 @@ from toolcrib.agent.runner import run
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.result import SearchResult
-from toolcrib.server.services import Warming
+from toolcrib.server.services import Warmup
 from toolcrib.serving import Options
 from toolcrib.stores.sqlite.store import SqliteStore
 
@@ -55,7 +55,7 @@ async def test_a_rehearsal_calls_no_tool_and_asks_no_provider() -> None:
         return "much"
 
     script, model = scripted("never said")
-    warming = Warming(Crib(shop.catalog, model=model, learn=True))
+    warming = Warmup(Crib(shop.catalog, model=model, learn=True))
     assert not warming.done
     await warming()
     assert warming.done
@@ -66,13 +66,13 @@ async def test_a_rehearsal_calls_no_tool_and_asks_no_provider() -> None:
 
 
 async def test_who_does_not_want_it_is_ready_at_once() -> None:
-    warming = Warming(Crib(Catalog()), wanted=False)
+    warming = Warmup(Crib(Catalog()), wanted=False)
     assert warming.done
     await warming()  # and nothing happens
 
 
 async def test_no_tools_are_no_reason_to_stop() -> None:
-    warming = Warming(Crib(Catalog()))
+    warming = Warmup(Crib(Catalog()))
     await warming()
     assert warming.done
 
@@ -84,7 +84,7 @@ class BrokenIndex(ToolIndex):
 
 async def test_a_rehearsal_that_fails_is_logged_and_is_over(caplog: pytest.LogCaptureFixture) -> None:
     shop = Shop()
-    warming = Warming(Crib(shop.catalog, index=BrokenIndex(shop.catalog)))
+    warming = Warmup(Crib(shop.catalog, index=BrokenIndex(shop.catalog)))
     with caplog.at_level(logging.WARNING, "toolcrib"):
         await warming()
     assert warming.done

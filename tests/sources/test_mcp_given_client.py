@@ -16,7 +16,7 @@ from tests.support.mcp_servers.login import SOON, Desk, agree, open_desk
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.cli.main import main
 from toolcrib.errors import SourceError, SourceLoginError
-from toolcrib.sources.mcp.login import GivenClient, LoginFile, log_in, saved_login
+from toolcrib.sources.mcp.login import LoginFile, RegisteredClient, log_in, saved_login
 from toolcrib.sources.mcp.source import McpSource
 from toolcrib.sources.source import SourceState
 
@@ -45,7 +45,7 @@ async def test_a_login_is_made_and_renewed_as_the_client_given(
 ) -> None:
     desk.know("ours", secret, way)
     async with asyncio.timeout(SOON):
-        assert await log_in(desk.server, tmp_path, agree, client=GivenClient(id="ours", secret=secret)) == 1
+        assert await log_in(desk.server, tmp_path, agree, client=RegisteredClient(id="ours", secret=secret)) == 1
         file = LoginFile(desk.server, tmp_path)
         held = json.loads(file.path.read_text())
         desk.end_tokens()
@@ -64,20 +64,20 @@ async def test_the_address_has_the_port_that_was_registered(desk: Desk, tmp_path
     with socket.socket() as one:
         port = next(port for port in random.sample(range(20_000, 30_000), 1_000) if one.connect_ex(("127.0.0.1", port)))
     desk.know("ours", SECRET, "client_secret_post", port=port)
-    client = GivenClient(id="ours", secret=SECRET, port=port)
+    client = RegisteredClient(id="ours", secret=SECRET, port=port)
     async with asyncio.timeout(SOON):
         assert await log_in(desk.server, tmp_path, agree, client=client) == 1
         assert await LoginFile(desk.server, tmp_path).given() == client
         assert await log_in(desk.server, tmp_path, agree) == 1
         with socket.create_server(("127.0.0.1", 0)) as taken:
-            other = GivenClient(id="ours", port=taken.getsockname()[1])
+            other = RegisteredClient(id="ours", port=taken.getsockname()[1])
             with pytest.raises(SourceError, match="Nobody can come back to port"):
                 await log_in(desk.server, tmp_path, agree, client=other)
     assert SECRET not in repr(client)
 
 
 def test_the_secret_goes_the_way_that_the_server_understands() -> None:
-    def way(client: GivenClient, *ways: str) -> str | None:
+    def way(client: RegisteredClient, *ways: str) -> str | None:
         metadata = OAuthMetadata.model_validate(
             {
                 "issuer": "https://desk.example",
@@ -88,11 +88,11 @@ def test_the_secret_goes_the_way_that_the_server_understands() -> None:
         )
         return client.known_as(metadata).token_endpoint_auth_method
 
-    known = GivenClient(id="ours", secret=SECRET)
+    known = RegisteredClient(id="ours", secret=SECRET)
     assert way(known, "client_secret_basic", "client_secret_post") == "client_secret_post"
     assert way(known, "client_secret_basic") == "client_secret_basic"
     assert way(known) == "client_secret_basic"
-    assert way(GivenClient(id="ours"), "client_secret_post") == "none"
+    assert way(RegisteredClient(id="ours"), "client_secret_post") == "none"
 
 
 def test_the_verb_takes_the_secret_from_a_variable_and_never_shows_it(

@@ -13,7 +13,7 @@ from tests.support.mcp_source import called, offering, running, scripted, until
 from toolcrib import Catalog, Tool, ToolResult
 from toolcrib.sources.mcp.config import McpLimits, McpServer
 from toolcrib.sources.mcp.source import McpSource, result_of
-from toolcrib.sources.source import Breaker, Shelf, SourceGroup, SourceState
+from toolcrib.sources.source import Breaker, SourceGroup, SourceState, SourceTools
 
 
 async def test_a_server_of_the_newer_protocol_is_listened_to() -> None:
@@ -88,7 +88,7 @@ async def nothing(arguments: Mapping[str, Any], context: object = None, /) -> To
 
 def test_a_shelf_touches_only_what_it_put_there() -> None:
     catalog = Catalog([Tool(name="ours", description="", call=nothing)])
-    shelf = Shelf(catalog)
+    shelf = SourceTools(catalog)
     one, two = (Tool(name=name, description="", call=nothing) for name in ("one", "two"))
     assert shelf.keep([one, two]) == []
     catalog.remove("one")  # somebody else
@@ -103,17 +103,17 @@ def test_a_breaker_lets_one_try_when_a_pause_is_over() -> None:
     time = ManualTime()
     breaker = Breaker(failures_allowed=2, first_pause=10, longest_pause=15, clock=time.clock)
     breaker.failed()
-    assert breaker.may_try()
+    assert breaker.allows()
     breaker.failed()
-    assert (breaker.may_try(), breaker.pause()) == (False, 10)
+    assert (breaker.allows(), breaker.pause()) == (False, 10)
     time.advance(10)
-    assert [breaker.may_try(), breaker.may_try()] == [True, False]
+    assert [breaker.allows(), breaker.allows()] == [True, False]
     breaker.failed()
     assert breaker.pause() == 15
     time.advance(15)
-    assert breaker.may_try()
+    assert breaker.allows()
     breaker.succeeded()
-    assert [breaker.may_try(), breaker.may_try()] == [True, True]
+    assert [breaker.allows(), breaker.allows()] == [True, True]
 
 
 async def test_a_group_stops_all_also_when_one_fails_to() -> None:

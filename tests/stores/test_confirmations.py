@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from tests.support.stores import NOON, Backend, Clock
-from toolcrib.stores.record import Confirmation, Refusal, Settled
+from toolcrib.stores.record import Confirmation, Refusal, Resolution
 from toolcrib.stores.store import Store
 
 ARGUMENTS = {"page": "home", "really": True, "nested": {"a": [1, 2]}}
@@ -23,7 +23,7 @@ async def test_a_question_survives_a_restart_and_is_answered_once(backend: Backe
             assert session.confirmations == (asked,)
             taken = await session.take_confirmation(asked.id, "d1")
             assert isinstance(taken, Confirmation)
-            assert (taken.arguments, taken.settled_at, taken.settled_as) == (ARGUMENTS, NOON, Settled.TAKEN)
+            assert (taken.arguments, taken.settled_at, taken.settled_as) == (ARGUMENTS, NOON, Resolution.TAKEN)
             assert session.confirmations == ()
             assert await session.take_confirmation(asked.id, "d1") is Refusal.USED
         async with store.open("s") as session:
@@ -53,7 +53,7 @@ async def test_a_declined_question_cannot_be_taken(store: Store) -> None:
         asked = await session.add_confirmation("delete_page", {}, "d1")
         declined = await session.decline_confirmation(asked.id)
         assert isinstance(declined, Confirmation)
-        assert declined.settled_as is Settled.DECLINED
+        assert declined.settled_as is Resolution.DECLINED
         assert await session.take_confirmation(asked.id, "d1") is Refusal.USED
 
 

@@ -10,7 +10,7 @@ from tests.support.stores import NOON, Backend, Clock
 from toolcrib.errors import StoreError
 from toolcrib.memory.working import WorkingMemory
 from toolcrib.stores.export import from_document, to_document
-from toolcrib.stores.record import Confirmation, LoggedEvent, SessionRecord, Settled
+from toolcrib.stores.record import Confirmation, LoggedEvent, Resolution, SessionRecord
 from toolcrib.stores.store import Store
 from toolcrib.tools.extraction import Entity
 
@@ -64,7 +64,7 @@ confirmations = st.builds(
     created_at=moments,
     expires_at=moments,
     settled_at=st.none() | moments,
-    settled_as=st.none() | st.sampled_from(Settled),
+    settled_as=st.none() | st.sampled_from(Resolution),
 )
 records = st.builds(
     SessionRecord,

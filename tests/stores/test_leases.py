@@ -140,7 +140,7 @@ def test_a_session_given_back_while_the_heart_beats_was_not_taken_over(caplog: p
     lease = Lease.wish("", "s")
 
     def given_back_meanwhile(held: tuple[Lease, ...]) -> tuple[Lease, ...]:
-        heartbeat.let_go(lease)  # as `open` does at its end, before it removes the row that we do not find then
+        heartbeat.remove(lease)  # as `open` does at its end, before it removes the row that we do not find then
         return held
 
     heartbeat = Heartbeat(given_back_meanwhile, every=timedelta(milliseconds=1))
@@ -193,7 +193,7 @@ def test_after_a_fork_the_parents_leases_are_not_ours_to_renew(monkeypatch: pyte
     monkeypatch.setattr(os, "getpid", lambda: -1)
     heartbeat.hold(ours)
     assert set(heartbeat._held) == {ours}
-    heartbeat.let_go(ours)
+    heartbeat.remove(ours)
     ended.set()
 
 
@@ -210,7 +210,7 @@ def test_a_heartbeat_that_cannot_write_goes_on(caplog: pytest.LogCaptureFixture)
         heartbeat.hold(lease)
         for _ in range(3):
             assert beats.acquire(timeout=60)
-        heartbeat.let_go(lease)
+        heartbeat.remove(lease)
         until_the_heartbeat_ends()
     assert set(caplog.messages) == {"The leases of 's' could not be renewed: The disk is full."}
 

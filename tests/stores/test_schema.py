@@ -13,7 +13,7 @@ from tests.support.stores import NOON, Clock
 from toolcrib.errors import StoreError
 from toolcrib.memory.working import Outcome, WorkingMemory
 from toolcrib.stores.record import Confirmation, SessionRecord
-from toolcrib.stores.sqlite.file import CURRENT, MIGRATIONS, Migration, bring_up
+from toolcrib.stores.sqlite.file import CURRENT, MIGRATIONS, Migration, migrate
 from toolcrib.stores.sqlite.store import SqliteStore
 from toolcrib.tools.extraction import Entity
 
@@ -78,7 +78,7 @@ def test_a_migration_that_fails_changes_nothing(version_1: Path) -> None:
     broken = (*MIGRATIONS, Migration(CURRENT + 1, ("CREATE TABLE more (a)", "CREATE TABLE more (a)")))
     with closing(sqlite3.connect(version_1, isolation_level=None)) as connection:
         with pytest.raises(sqlite3.OperationalError, match="already exists"):
-            bring_up(connection, "here", broken)
+            migrate(connection, "here", broken)
         assert not connection.in_transaction
     assert fingerprint(version_1) == before
 
@@ -90,7 +90,7 @@ def test_versions_are_counted_without_a_gap() -> None:
 def test_a_store_brought_up_equals_a_new_one(version_1: Path, tmp_path: Path) -> None:
     def schema(path: Path) -> set[tuple[str, str]]:
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-            bring_up(connection, "here")
+            migrate(connection, "here")
             rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
             return {(name, " ".join(sql.split())) for name, sql in rows}
 

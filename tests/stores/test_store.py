@@ -10,7 +10,7 @@ from tests.support.stores import NOON, Backend, Clock
 from toolcrib.errors import StoreError, UnknownSessionError
 from toolcrib.memory.working import Outcome, WorkingMemory
 from toolcrib.stores.record import LoggedEvent, SessionInfo, SessionRecord
-from toolcrib.stores.session import to_the_end
+from toolcrib.stores.session import shielded
 from toolcrib.stores.store import Store
 from toolcrib.tools.extraction import Entity
 
@@ -228,7 +228,7 @@ async def test_a_write_is_finished_however_often_its_caller_is_cancelled() -> No
         await may_finish.wait()
         raise StoreError("The disk is full.")
 
-    tasks = [asyncio.create_task(to_the_end(write())), asyncio.create_task(to_the_end(fail()))]
+    tasks = [asyncio.create_task(shielded(write())), asyncio.create_task(shielded(fail()))]
     for _ in range(3):
         await asyncio.sleep(0)
         for task in tasks:

@@ -44,4 +44,4 @@ async def test_a_session_hears_that_it_was_lost(backend: Backend) -> None:
         heartbeat = Heartbeat(lambda leases: leases, every=timedelta(milliseconds=1))  # says that all are lost
         heartbeat.hold(held, first.lose_soon)
         await first.lost.wait()
-        assert not heartbeat.let_go(held)
+        assert not heartbeat.remove(held)

@@ -17,11 +17,11 @@ from mcp_types import CallToolResult, TextContent
 
 from tests.support import PATIENCE
 from tests.support.mcp_servers import SCRIPTED
-from toolcrib.catalog.approvals import Gate, Lock
+from toolcrib.catalog.approvals import Lock, Quarantine
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.gateway.http import PATH, http_server
 from toolcrib.gateway.server import Gateway
-from toolcrib.serving import Options, address, taken_socket
+from toolcrib.serving import Options, address, bind_socket
 from toolcrib.sources.mcp.config import McpLimits, read_mcp_server
 from toolcrib.sources.mcp.source import McpSource
 from toolcrib.sources.source import SourceGroup
@@ -55,7 +55,7 @@ def made_gateway(
     """A gateway in this process; `special` has limits for some of its servers, the others are patient."""
     limits = limits or PATIENT
     options.setdefault("patience_seconds", SOON)
-    gate = Gate(Catalog())
+    gate = Quarantine(Catalog())
     group = SourceGroup(
         McpSource(read_mcp_server(name, one), gate, limits=(special or {}).get(name, limits))
         for name, one in servers.items()
@@ -85,7 +85,7 @@ def over_http(url: str, mode: str = "auto", token: str = TOKEN, **options: Any) 
 def serving(gateway: Gateway, **options: Any) -> Generator[str]:
     """The address of a gateway that listens; it ends with the block."""
     chosen = Options(**{"port": 0, "tokens": {TOKEN: "tester"}, "grace_seconds": 1} | options)
-    taken = taken_socket(chosen)
+    taken = bind_socket(chosen)
     server = http_server(gateway, chosen)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve([taken])), daemon=True)
     thread.start()

@@ -8,7 +8,7 @@ from pydantic import Field
 from toolcrib import Catalog, Extraction, Risk, ToolResult
 from toolcrib.agent.crib import Crib
 from toolcrib.agent.events import ToolDiscoveryStart, ToolStarted
-from toolcrib.agent.runner import RunResult, collected, confirm, run
+from toolcrib.agent.runner import RunResult, collect, confirm, run
 from toolcrib.stores.session import Session
 
 NoteId = Annotated[str, Field(description="Id of the note")]
@@ -102,7 +102,7 @@ class Talk:
     async def press(self, approved: bool) -> str:
         """The answer after a button."""
         question = self.session.confirmations[-1]
-        self.last = await collected(confirm(self.session, question.id, approved, crib=self.crib))
+        self.last = await collect(confirm(self.session, question.id, approved, crib=self.crib))
         return self.last.answer
 
     @property

@@ -15,7 +15,7 @@ from tests.support import ROOT
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.errors import EmbedderError
 from toolcrib.search import typos as spelling
-from toolcrib.search.dense import Nearness
+from toolcrib.search.dense import Similarity
 from toolcrib.search.kernels.rows import Vectors
 from toolcrib.search.query import Strategy
 from toolcrib.tools.result import ToolResult
@@ -39,10 +39,10 @@ def make(name: str, description: str = "", *phrases: str, **more: Any) -> Tool:
     return Tool(name=name, description=description, phrases=phrases, call=_call, **more)
 
 
-def near(*scores: float, gone: tuple[int, ...] = ()) -> Nearness:
+def near(*scores: float, gone: tuple[int, ...] = ()) -> Similarity:
     """How near tools are that have these scores; some of them are no more."""
     alive = np.array([number not in gone for number in range(len(scores))], dtype=np.bool_)
-    return Nearness.of(np.array(scores, dtype=np.float32), alive)
+    return Similarity.of(np.array(scores, dtype=np.float32), alive)
 
 
 @contextmanager

@@ -15,14 +15,14 @@ from tests.support.agent import Script, Shop, scripted
 from toolcrib.agent.crib import Crib
 from toolcrib.server.app import create_app, server
 from toolcrib.server.services import Served
-from toolcrib.serving import Options, address, taken_socket
+from toolcrib.serving import Options, address, bind_socket
 from toolcrib.stores.sqlite.store import SqliteStore
 from toolcrib.stores.store import Store
 
 QUIET = {"requests_per_second": 10_000.0, "burst": 10_000, "grace_seconds": 1.0, "warm_up": False}
 
 
-class Gate:
+class Quarantine:
     """A tool that waits until the test says go."""
 
     def __init__(self, shop: Shop) -> None:
@@ -95,7 +95,7 @@ def kinds(told: list[dict[str, Any]]) -> list[str]:
 def listening(served: Served, options: Options | None = None, **client: Any) -> Iterator[httpx2.Client]:
     """Serve on a free port until the block ends; gives a client."""
     options = replace(options or Options(**QUIET), port=0)
-    taken = taken_socket(options)
+    taken = bind_socket(options)
     running = server(create_app(served, options), options)
     thread = threading.Thread(target=running.run, kwargs={"sockets": [taken]}, daemon=True)
     thread.start()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from toolcrib.agent.models import model_for as model_for
     from toolcrib.agent.prompt import Prompt as Prompt, section_names as section_names
-    from toolcrib.agent.runner import collected as collected, confirm as confirm, run as run, stream as stream
+    from toolcrib.agent.runner import collect as collect, confirm as confirm, run as run, stream as stream
     from toolcrib.agent.toolset import CribToolset as CribToolset
 
 _HOMES = {

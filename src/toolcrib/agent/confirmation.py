@@ -23,8 +23,8 @@ from toolcrib.tools.result import ToolResult, as_json
 # What a user's words say to an open question: no, a question back, or something a model may read as yes.
 
 # What stands in a conversation for the press of a button. For the model: doors go by the event's `approved`.
-PRESSED_YES = "Yes, go ahead with {tool}."
-PRESSED_NO = "No, do not call {tool}."
+BUTTON_YES = "Yes, go ahead with {tool}."
+BUTTON_NO = "No, do not call {tool}."
 _PRESSED = re.compile(r"(?:Yes, go ahead with|No, do not call) [\w-]+\.", re.ASCII)
 
 
@@ -96,7 +96,7 @@ _MOST_ARGUMENT_CHARACTERS = 2_000
 
 
 class Confirmations:
-    """The questions of one session during one turn; a `Consent` for the toolset."""
+    """The questions of one session during one turn; a `Confirmer` for the toolset."""
 
     def __init__(
         self,
@@ -147,7 +147,7 @@ class Confirmations:
         if pending.digest in self._declined:
             return declined(pending.tool)
         if confirmed and same:
-            return not_answered(pending.tool)
+            return not_confirmed(pending.tool)
         question = same[-1] if same else await self._ask(pending)
         self._asked(
             ConfirmationRequired(
@@ -159,7 +159,7 @@ class Confirmations:
             )
         )
         changed = confirmed and any(one.tool == pending.tool and one.id in self._answerable for one in open_questions)
-        return asks_first(pending, changed=changed)
+        return confirmation_request(pending, changed=changed)
 
     async def _ask(self, pending: PendingApproval) -> Confirmation:
         return await self._session.add_confirmation(
@@ -176,7 +176,7 @@ class Confirmations:
         return tuple(one for one in self._session.confirmations if one.created_at >= moment)
 
 
-def asks_first(pending: PendingApproval, *, changed: bool = False) -> ToolResult:
+def confirmation_request(pending: PendingApproval, *, changed: bool = False) -> ToolResult:
     """Nothing has happened, and what would."""
     said = as_json(pending.arguments)
     if len(said) > _MOST_ARGUMENT_CHARACTERS:
@@ -191,7 +191,7 @@ def asks_first(pending: PendingApproval, *, changed: bool = False) -> ToolResult
     )
 
 
-def not_answered(tool: str) -> ToolResult:
+def not_confirmed(tool: str) -> ToolResult:
     """The model says that the user agreed, and they have not yet."""
     return ToolResult.failure(f"{tool} was not called: the user has not agreed yet, and you cannot for them. Ask them.")
 

@@ -65,7 +65,7 @@ class Limits:
         """The limits that Pydantic AI watches."""
         return UsageLimits(request_limit=self.steps)
 
-    def watch_cost(self, cost: Decimal | None) -> None:
+    def check_cost(self, cost: Decimal | None) -> None:
         """Stop a run that has cost too much; one whose price is not known goes on."""
         # Not with Pydantic AI's own limit: that warns at every request of a model whose price is not known.
         if self.cost is not None and cost is not None and cost >= Decimal(str(self.cost)):
@@ -75,7 +75,7 @@ class Limits:
         """What a provider is asked to keep to."""
         return ModelSettings(max_tokens=self.output_tokens)
 
-    def wait_before(self, attempt: int, asked: float | None = None) -> float:
+    def retry_delay(self, attempt: int, asked: float | None = None) -> float:
         """Seconds to wait before a further try; the provider's own word counts, up to a minute."""
         own = self.backoff_seconds * 2 ** (attempt - 2)
         return own if asked is None else min(max(asked, 0.0), 60.0)
@@ -116,11 +116,11 @@ class Crib:
         object.__setattr__(self, "pinned", tuple(self.pinned))  # each session's toolbox reads them anew
 
     async def __aenter__(self) -> Self:
-        await self.thinker.__aenter__()
+        await self.llm.__aenter__()
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
-        await self.thinker.__aexit__(kind, error, trace)
+        await self.llm.__aexit__(kind, error, trace)
         if self.sessions is not self.store:
             await self.sessions.close()
 
@@ -131,16 +131,18 @@ class Crib:
         """
         from toolcrib.agent.runner import stream  # late: the runner needs this module
 
-        async with self.sessions.open(session or self._own_session) as opened:
-            async with aclosing(stream(opened, text, crib=self, context=context)) as events:
-                async for event in events:
-                    yield event
+        async with (
+            self.sessions.open(session or self._own_session) as opened,
+            aclosing(stream(opened, text, crib=self, context=context)) as events,
+        ):
+            async for event in events:
+                yield event
 
     async def run(self, text: str, *, session: str | None = None, context: object = None) -> "RunResult":
         """The same as `stream`, when it is over: the answer and the events."""
-        from toolcrib.agent.runner import collected
+        from toolcrib.agent.runner import collect
 
-        return await collected(self.stream(text, session=session, context=context))
+        return await collect(self.stream(text, session=session, context=context))
 
     def run_sync(self, text: str, *, session: str | None = None, context: object = None) -> "RunResult":
         """The same as `run`, for programs without an event loop."""
@@ -173,7 +175,7 @@ class Crib:
         return runner
 
     @cached_property
-    def thinker(self) -> Model:
+    def llm(self) -> Model:
         """The model itself."""
         return model_for(self.model)
 
@@ -206,6 +208,6 @@ class Crib:
     def settings(self) -> ModelSettings:
         """What is asked of the provider with each request."""
         own = self.limits.settings()
-        if retries_itself(self.thinker):
+        if retries_itself(self.llm):
             own["max_retries"] = 0  # we try again ourselves, and tell about it
         return {**own, **(self.model_settings or {})}

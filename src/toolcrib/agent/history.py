@@ -13,7 +13,7 @@ MOST_MESSAGES = 20
 KEEP_MESSAGES = 10
 
 
-def to_stored(messages: Iterable[ModelMessage]) -> list[dict[str, Any]]:
+def dump_messages(messages: Iterable[ModelMessage]) -> list[dict[str, Any]]:
     """Messages as a store keeps them."""
     dumped: list[dict[str, Any]] = ModelMessagesTypeAdapter.dump_python(list(messages), mode="json")
     for message in dumped:
@@ -21,7 +21,7 @@ def to_stored(messages: Iterable[ModelMessage]) -> list[dict[str, Any]]:
     return dumped
 
 
-def from_stored(stored: Sequence[Any], *, most: int = MOST_MESSAGES, keep: int = KEEP_MESSAGES) -> list[ModelMessage]:
+def load_messages(stored: Sequence[Any], *, most: int = MOST_MESSAGES, keep: int = KEEP_MESSAGES) -> list[ModelMessage]:
     """What goes along with the next turn: the window, with every call answered.
 
     A call whose run was stopped gets a result that says so.
@@ -86,7 +86,7 @@ def user_texts(stored: Sequence[Any]) -> list[tuple[str, str]]:
     ]
 
 
-def unstored(request: ModelRequest, stored_parts: Sequence[object]) -> ModelRequest | None:
+def new_parts(request: ModelRequest, stored_parts: Sequence[object]) -> ModelRequest | None:
     """What a request gained after its results were stored, as a request of its own.
 
     Pydantic AI notes there which tools and instructions changed. Two requests in a row are one to it.

@@ -39,7 +39,7 @@ class Fault:
     wait_seconds: float | None = None  # what the provider asks for
 
 
-def fault_of(error: BaseException, model: str) -> Fault | None:
+def classify_error(error: BaseException, model: str) -> Fault | None:
     """The failure behind an exception; None when it is a mistake of ours."""
     if isinstance(error, ToolcribError):
         return Fault(message=str(error), hint=error.hint or "")

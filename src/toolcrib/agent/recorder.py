@@ -28,8 +28,8 @@ from pydantic_ai.tools import ToolDefinition
 from toolcrib.agent import events
 from toolcrib.agent.crib import Crib
 from toolcrib.agent.events import Event, Text, ToolFinished
-from toolcrib.agent.history import to_stored, unstored
-from toolcrib.agent.toolset import AnyArguments, Call, shown
+from toolcrib.agent.history import dump_messages, new_parts
+from toolcrib.agent.toolset import Call, PassThroughValidator, shown
 from toolcrib.discovery.handover import Discovered
 from toolcrib.discovery.surfaces.display import SOURCE
 from toolcrib.discovery.tokens import compact_json, count_tokens, is_exact
@@ -77,7 +77,7 @@ class Journal:
         fresh: list[ModelMessage] = []
         for message in messages:
             if isinstance(message, ModelRequest):
-                if (gained := unstored(message, self._kept)) is not None:
+                if (gained := new_parts(message, self._kept)) is not None:
                     fresh.append(gained)
                     self._kept += gained.parts
             elif not self.has(message):
@@ -86,7 +86,7 @@ class Journal:
         snapshot = self._toolbox.snapshot()
         log, self._log = self._log, []
         return self._session.append(
-            to_stored(fresh),
+            dump_messages(fresh),
             memory=None if self.memory is self._session.memory else self.memory,
             toolbox=None if snapshot == self._session.toolbox else snapshot,
             usage=usage,
@@ -349,7 +349,7 @@ class Telling:
                 self._finished(call)
 
     def _started(self, part: ToolCallPart) -> None:
-        arguments = shown(AnyArguments().validate(part.args))
+        arguments = shown(PassThroughValidator().validate(part.args))
         if self._finds(part.tool_name):
             self.tell(events.ToolDiscoveryStart(query=_query(arguments)))
         else:

@@ -17,12 +17,12 @@ from typing import Any
 
 from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, UserPromptPart
 
-from toolcrib.agent.confirmation import PRESSED_NO, PRESSED_YES
+from toolcrib.agent.confirmation import BUTTON_NO, BUTTON_YES
 from toolcrib.agent.crib import Crib
 from toolcrib.agent.events import Answered, ConfirmationRequired, Event, Failed, RunStarted, UsageEvent, Warning
-from toolcrib.agent.models import fault_of, without_secrets
+from toolcrib.agent.models import classify_error, without_secrets
 from toolcrib.agent.recorder import Emit
-from toolcrib.agent.turn import Opening, Turn
+from toolcrib.agent.turn import Turn, TurnInput
 from toolcrib.discovery.confirmation import CONFIRMED
 from toolcrib.discovery.modes import choose_mode
 from toolcrib.errors import ConfirmationError, StoreError
@@ -62,7 +62,7 @@ def stream(session: Session, text: str, *, crib: Crib, context: object = None) -
         turn = Turn(crib, session, emit, context)
         turn.tell(RunStarted(session=session.id, text=text, model=turn.model))
         await turn.confirmations.hear(text)
-        await _answered(turn, crib, Opening(text))
+        await _answered(turn, crib, TurnInput(text))
 
     return _events(work)
 
@@ -79,13 +79,13 @@ def confirm(
     async def work(emit: Emit) -> None:
         question = _question(session, confirmation_id)
         turn = Turn(crib, session, emit, context)
-        text = (PRESSED_YES if approved else PRESSED_NO).format(tool=question.tool)
+        text = (BUTTON_YES if approved else BUTTON_NO).format(tool=question.tool)
         turn.tell(
             RunStarted(session=session.id, text=text, model=turn.model, confirmation=question.id, approved=approved)
         )
         if not approved or turn.toolbox.find(question.tool) is None:
             await turn.confirmations.decline(question)
-            await _answered(turn, crib, Opening(text))
+            await _answered(turn, crib, TurnInput(text))
             return
         await turn.confirmations.grant(question)
         turn.toolbox.activate([question.tool])
@@ -93,17 +93,17 @@ def confirm(
         arguments = {**question.arguments, CONFIRMED: True}
         call = ModelResponse(parts=[ToolCallPart(question.tool, arguments)], model_name=turn.model)
         # As if the model had called it just now: Pydantic AI begins with the call.
-        await _answered(turn, crib, Opening(None, (said, call)))
+        await _answered(turn, crib, TurnInput(None, (said, call)))
 
     return _events(work)
 
 
 async def run(session: Session, text: str, *, crib: Crib, context: object = None) -> RunResult:
     """The same as `stream`, when it is over."""
-    return await collected(stream(session, text, crib=crib, context=context))
+    return await collect(stream(session, text, crib=crib, context=context))
 
 
-async def collected(happening: AsyncGenerator[Event]) -> RunResult:
+async def collect(happening: AsyncGenerator[Event]) -> RunResult:
     """The events of a run, and its answer."""
     seen = [event async for event in happening]
     answer = next((event.text for event in seen if isinstance(event, Answered)), "")
@@ -120,7 +120,7 @@ def _question(session: Session, confirmation_id: str) -> Confirmation:
     )
 
 
-async def _answered(turn: Turn, crib: Crib, opening: Opening) -> None:
+async def _answered(turn: Turn, crib: Crib, opening: TurnInput) -> None:
     """Run a turn to its end, whatever that is."""
     began = time.perf_counter()
     failed = False
@@ -164,7 +164,7 @@ async def _answered(turn: Turn, crib: Crib, opening: Opening) -> None:
 
 
 def _failed(error: Exception, model: str) -> Failed:
-    fault = fault_of(error, model)
+    fault = classify_error(error, model)
     if fault is not None:
         return Failed(message=fault.message, hint=fault.hint)
     logger.error("A run broke", exc_info=error)

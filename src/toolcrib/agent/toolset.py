@@ -34,7 +34,7 @@ from toolcrib.tools.tool import Tool
 _UNREADABLE = "\0unreadable"  # no JSON a model sends has such a key
 
 
-class AnyArguments:
+class PassThroughValidator:
     """A validator that lets everything through. Pydantic AI wants an object, so what is none is put into one."""
 
     def validate(self, input: str | dict[str, Any] | None) -> dict[str, Any]:
@@ -115,7 +115,7 @@ _BLANK_LINES_WHEN_APPENDED = 2
 _RETRIES = 3  # never used up: what is wrong with a call comes back as a failed result
 
 
-class Consent(Protocol):
+class Confirmer(Protocol):
     """Who knows what the user agreed to. `confirmed` is the model's word, which proves nothing."""
 
     async def __call__(self, pending: PendingApproval, confirmed: bool, /) -> Approval | ToolResult: ...
@@ -146,7 +146,7 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         delivery: Delivery | str = Delivery.AUTO,
         guidance: Guidance | None = None,
         deferred: bool = False,
-        consent: Consent | None = None,
+        consent: Confirmer | None = None,
         watch: Callable[[Call], None] | None = None,
     ) -> None:
         """Serve a toolbox.
@@ -261,7 +261,9 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         return self._given
 
     def _entry(self, definition: ToolDefinition) -> ToolsetTool[AgentDepsT]:
-        return ToolsetTool(toolset=self, tool_def=definition, max_retries=_RETRIES, args_validator=AnyArguments())
+        return ToolsetTool(
+            toolset=self, tool_def=definition, max_retries=_RETRIES, args_validator=PassThroughValidator()
+        )
 
     def _tool_list(self) -> str:
         revision = self.toolbox.catalog.revision

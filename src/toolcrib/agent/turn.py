@@ -16,8 +16,8 @@ from pydantic_ai.usage import RunUsage
 from toolcrib.agent import events
 from toolcrib.agent.confirmation import Confirmations
 from toolcrib.agent.crib import Crib
-from toolcrib.agent.history import from_stored
-from toolcrib.agent.models import fault_of, name_of, streams, wire_of
+from toolcrib.agent.history import load_messages
+from toolcrib.agent.models import classify_error, name_of, streams, wire_of
 from toolcrib.agent.recorder import (
     Emit,
     HistoryCount,
@@ -74,7 +74,7 @@ _OUTPUT_RETRIES = 2  # when the model gives neither text nor a call
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class TurnInput:
     """How a turn begins: with the user's words, or with messages that stand for their answer to a question."""
 
     text: str | None
@@ -88,7 +88,7 @@ class Turn:
         self._crib = crib
         self._session = session
         self._context = context
-        self.model = name_of(crib.thinker)
+        self.model = name_of(crib.llm)
         self.usage = RunUsage()
         self.report = Report(model=self.model)
         self._sent = HistoryCount()
@@ -124,10 +124,10 @@ class Turn:
     def _watch(self, tool: Any, result: Any) -> None:
         self.journal.memory = self.seen.result(tool, result, self.journal.memory)
 
-    async def answer(self, opening: Opening) -> str:
+    async def answer(self, opening: TurnInput) -> str:
         """Run until the model answers; every further try of a request that failed happens here."""
         limits = self._crib.limits
-        stored = from_stored(self._session.history, most=limits.most_messages, keep=limits.keep_messages)
+        stored = load_messages(self._session.history, most=limits.most_messages, keep=limits.keep_messages)
         messages = [*stored, *opening.messages]
         text, attempt = opening.text, 1
         if opening.messages:
@@ -148,26 +148,26 @@ class Turn:
                 model_settings=self._crib.settings(),
             ) as run:
                 try:
-                    return await self._driven(run)
+                    return await self._drive(run)
                 except Exception as error:
                     so_far = _unanswered(run.all_messages())
                     # The tries are of one request. Usage does not tell: half an answer is counted, too.
                     attempt = 1 if _answers(so_far) > answers else attempt
-                    fault = fault_of(error, self.model)
+                    fault = classify_error(error, self.model)
                     if fault is None or not fault.passing or attempt >= limits.tries:
                         raise
                     messages, text = so_far, None
             attempt += 1
-            seconds = limits.wait_before(attempt, fault.wait_seconds)
+            seconds = limits.retry_delay(attempt, fault.wait_seconds)
             self.tell(
                 events.Warning(text=f"{fault.message} Trying again in {seconds:g} s ({attempt} of {limits.tries}).")
             )
             await self._crib.sleep(seconds)
 
     def _agent(self) -> Agent[Any, str]:
-        appends = delivery_for(wire_of(self._crib.thinker), Delivery(self._crib.delivery)) is Delivery.APPEND
+        appends = delivery_for(wire_of(self._crib.llm), Delivery(self._crib.delivery)) is Delivery.APPEND
         return Agent(
-            self._crib.thinker,
+            self._crib.llm,
             deps_type=object,
             instructions=self._prompt,
             toolsets=[self._toolset],
@@ -175,13 +175,13 @@ class Turn:
             retries={"tools": self._crib.limits.steps, "output": _OUTPUT_RETRIES},
         )
 
-    async def _driven(self, run: AgentRun[Any, str]) -> str:
-        streamed = streams(self._crib.thinker)
+    async def _drive(self, run: AgentRun[Any, str]) -> str:
+        streamed = streams(self._crib.llm)
         try:
             async for node in run:
                 if Agent.is_model_request_node(node):
                     self.journal.keep_results(node.request)
-                    self._crib.limits.watch_cost(self.usage.cost)
+                    self._crib.limits.check_cost(self.usage.cost)
                     self._count([*run.all_messages(), node.request])
                     if streamed:
                         async with node.stream(run.ctx) as stream:

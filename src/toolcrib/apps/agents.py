@@ -7,7 +7,7 @@ from pydantic import Field
 
 from toolcrib.agent.crib import Crib
 from toolcrib.agent.events import ConfirmationRequired, Event
-from toolcrib.agent.runner import collected, stream
+from toolcrib.agent.runner import collect, stream
 from toolcrib.apps.spec import Agent
 from toolcrib.discovery.confirmation import PendingApproval
 from toolcrib.discovery.surfaces.domains import AGENTS, domain_of, domain_surface
@@ -47,7 +47,7 @@ def agent_tool(agent: Agent, crib: Callable[[], Crib], *, shares_tools: bool, he
     async def ask(request: Annotated[str, Field(description=REQUEST, min_length=1)], context: object) -> ToolResult:
         async with SqliteStore(None) as store, store.open(agent.id) as session:
             work = stream(session, request, crib=crib(), context=context)
-            done = await collected(_overheard(work, agent.id, heard))
+            done = await collect(_overheard(work, agent.id, heard))
         if done.confirmations:
             return _asks(agent, done.confirmations[0], shares_tools)
         if done.failed is not None:

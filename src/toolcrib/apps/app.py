@@ -21,9 +21,9 @@ from toolcrib.agent.crib import Crib, Limits
 from toolcrib.agent.events import Event, Text
 from toolcrib.agent.models import model_for
 from toolcrib.agent.prompt import Prompt
-from toolcrib.agent.runner import RunResult, collected, stream
+from toolcrib.agent.runner import RunResult, collect, stream
 from toolcrib.apps.agents import Heard, with_agents
-from toolcrib.apps.load import AppDocument, Mistake, callees_of, entry_of
+from toolcrib.apps.load import AppDocument, SpecProblem, callees_of, entry_of
 from toolcrib.apps.spec import Agent, Brain, Spec, SurfaceName
 from toolcrib.apps.variables import VARIABLE, Variables
 from toolcrib.catalog.catalog import Catalog
@@ -282,12 +282,12 @@ class App:
     def literal_keys(self) -> list[str]:
         """Keys that stand in the file itself, a line each."""
         found = [
-            Mistake(("agents", crew.number, "brain", "config", "api_key"), _LITERAL)
+            SpecProblem(("agents", crew.number, "brain", "config", "api_key"), _LITERAL)
             for crew in self._crews.values()
             if _is_literal(crew.agent.brain.config.api_key)
         ]
         named = self.spec.credentials.items()
-        found += [Mistake(("credentials", name), _LITERAL) for name, value in named if _is_literal(value)]
+        found += [SpecProblem(("credentials", name), _LITERAL) for name, value in named if _is_literal(value)]
         return [self._document.said(one) for one in found]
 
     def window(self, agent_id: str | None = None) -> tuple[int, str]:
@@ -319,7 +319,7 @@ class App:
 
     async def run(self, session: Session, text: str, *, context: object = None) -> RunResult:
         """The same, when it is over."""
-        return await collected(self.stream(session, text, context=context))
+        return await collect(self.stream(session, text, context=context))
 
     def overhear(self, agent_id: str, event: Event) -> None:
         """Something happened while an agent worked for another one."""
@@ -342,8 +342,8 @@ class App:
     def __repr__(self) -> str:
         return f"<App {self.spec.app.app_id!r}, {len(self._crews)} agents, {len(self.catalog)} tools>"
 
-    def _unusable_brains(self) -> list[Mistake]:
-        mistakes: list[Mistake] = []
+    def _unusable_brains(self) -> list[SpecProblem]:
+        mistakes: list[SpecProblem] = []
         for crew in self._crews.values():
             try:
                 self._brain(crew)
@@ -352,7 +352,7 @@ class App:
                 keys = (
                     ("config", "api_key") if config.api_key else ("config", "credential") if config.credential else ()
                 )
-                mistakes.append(Mistake(("agents", crew.number, "brain", *(keys or ("provider",))), str(error)))
+                mistakes.append(SpecProblem(("agents", crew.number, "brain", *(keys or ("provider",))), str(error)))
         return mistakes
 
     def _brain(self, crew: Crew) -> Model:

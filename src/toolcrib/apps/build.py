@@ -11,9 +11,9 @@ from pydantic_ai.models import Model
 from toolcrib.agent.prompt import Prompt
 from toolcrib.apps.agents import agent_tool, source_name, tool_name
 from toolcrib.apps.app import App, Crew
-from toolcrib.apps.load import AppDocument, Mistake, callees_of, read_spec
+from toolcrib.apps.load import AppDocument, SpecProblem, callees_of, read_spec
 from toolcrib.apps.spec import Agent, Spec, Tools
-from toolcrib.apps.tools import Supply
+from toolcrib.apps.tools import ToolLoader
 from toolcrib.apps.variables import Variables
 from toolcrib.discovery.protocols import Guidance
 from toolcrib.errors import PromptError, UnsetVariableError, did_you_mean
@@ -43,7 +43,7 @@ def load_app(
     spec, document = read_spec(path)
     variables = Variables(environment, spec.credentials, document.secrets)
     folder = _workdir(spec, document, variables, workdir)
-    supply = Supply(document, variables, folder, spec.app.app_id)
+    supply = ToolLoader(document, variables, folder, spec.app.app_id)
     crews = _crews(spec, supply)
     app = App(
         spec,
@@ -62,7 +62,7 @@ def load_app(
     return app
 
 
-def _crews(spec: Spec, supply: Supply) -> dict[str, Crew]:
+def _crews(spec: Spec, supply: ToolLoader) -> dict[str, Crew]:
     """Each agent with its tools, its policy and its prompt."""
     shared = supply.catalog(("tools",), spec.tools)
     index = ToolIndex(shared)
@@ -102,7 +102,7 @@ def _introduce(spec: Spec, crews: Mapping[str, Crew], app: App) -> None:
                 caller.catalog.add(made)
 
 
-def _prompt(at: tuple[str | int, ...], agent: Agent, supply: Supply) -> Prompt:
+def _prompt(at: tuple[str | int, ...], agent: Agent, supply: ToolLoader) -> Prompt:
     key, more = "system_prompt", agent.system_prompt
     if agent.system_prompt_file:
         key, path = "system_prompt_file", supply.document.folder / agent.system_prompt_file
@@ -110,25 +110,27 @@ def _prompt(at: tuple[str | int, ...], agent: Agent, supply: Supply) -> Prompt:
             more = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             said = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-            supply.mistakes.append(Mistake((*at, key), f"{agent.system_prompt_file!r} cannot be read: {said}"))
+            supply.mistakes.append(SpecProblem((*at, key), f"{agent.system_prompt_file!r} cannot be read: {said}"))
     prompt = Prompt(sections=agent.prompt, more=more)
     try:
         prompt.render(today=date.today(), finder="tool_search")
     except PromptError as error:
-        supply.mistakes.append(Mistake((*at, key if more else "prompt"), f"{error} {error.hint}"))
+        supply.mistakes.append(SpecProblem((*at, key if more else "prompt"), f"{error} {error.hint}"))
     return prompt
 
 
-def _guidance(at: tuple[str | int, ...], tools: Tools, supply: Supply) -> Guidance | None:
+def _guidance(at: tuple[str | int, ...], tools: Tools, supply: ToolLoader) -> Guidance | None:
     if not tools.guidance:
         return None
     folder = supply.document.folder / tools.guidance
     if not folder.is_dir():
-        supply.mistakes.append(Mistake((*at, "guidance"), f"there is no folder {tools.guidance!r} beside this file"))
+        supply.mistakes.append(
+            SpecProblem((*at, "guidance"), f"there is no folder {tools.guidance!r} beside this file")
+        )
     return Guidance(folder)
 
 
-def _unknown_pins(crews: Mapping[str, Crew], supply: Supply) -> Iterator[Mistake]:
+def _unknown_pins(crews: Mapping[str, Crew], supply: ToolLoader) -> Iterator[SpecProblem]:
     if supply.sources or supply.mistakes:
         return  # more tools come later, or have not come because of a mistake
     for crew in crews.values():
@@ -136,7 +138,7 @@ def _unknown_pins(crews: Mapping[str, Crew], supply: Supply) -> Iterator[Mistake
         for number, name in enumerate(crew.pinned):
             if name not in names:
                 near = did_you_mean(name, names) or ""
-                yield Mistake((*crew.tools_at, "pinned", number), f"there is no tool {name!r}. {near}".rstrip())
+                yield SpecProblem((*crew.tools_at, "pinned", number), f"there is no tool {name!r}. {near}".rstrip())
 
 
 def _workdir(spec: Spec, document: AppDocument, variables: Variables, given: str | Path | None) -> Path:
@@ -155,7 +157,7 @@ def _workdir(spec: Spec, document: AppDocument, variables: Variables, given: str
         folder = document.folder / Path(variables.expanded(runtime.workdir)).expanduser()
         folder.mkdir(parents=True, exist_ok=True)
     except UnsetVariableError as error:
-        raise document.error([Mistake(at, str(error))], kind=UnsetVariableError) from None
+        raise document.error([SpecProblem(at, str(error))], kind=UnsetVariableError) from None
     except OSError as error:
-        raise document.error([Mistake(at, f"this folder cannot be used: {error.strerror}")]) from None
+        raise document.error([SpecProblem(at, f"this folder cannot be used: {error.strerror}")]) from None
     return folder

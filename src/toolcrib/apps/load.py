@@ -31,7 +31,7 @@ Keys: TypeAlias = Sequence[str | int]
 
 
 @dataclass(frozen=True, slots=True)
-class Mistake:
+class SpecProblem:
     """Something wrong at a place."""
 
     keys: Keys
@@ -69,7 +69,7 @@ class AppDocument:
         """Where the file lies; what it names is looked for from here."""
         return self.path.resolve().parent
 
-    def said(self, mistake: Mistake) -> str:
+    def said(self, mistake: SpecProblem) -> str:
         """`file:line:column: key: what is wrong`, without secrets."""
         line, column = mistake.place or self.yaml.place(mistake.keys)
         key = ".".join(map(str, mistake.keys))
@@ -77,7 +77,7 @@ class AppDocument:
             f"{self.path}:{line}:{column}: {f'{key}: ' if key else ''}{' '.join(mistake.what.split())}"
         )
 
-    def error(self, mistakes: Iterable[Mistake], *, hint: str = HINT, kind: type[AppError] = AppError) -> AppError:
+    def error(self, mistakes: Iterable[SpecProblem], *, hint: str = HINT, kind: type[AppError] = AppError) -> AppError:
         """All mistakes as one error, in the order of the file."""
         ordered = sorted(mistakes, key=lambda one: (one.place or self.yaml.place(one.keys), one.what))
         said = dict.fromkeys(map(self.said, ordered))
@@ -113,10 +113,10 @@ def _is_small(value: object) -> bool:
     return True
 
 
-def contradictions(spec: Spec) -> Iterator[Mistake]:
+def inconsistencies(spec: Spec) -> Iterator[SpecProblem]:
     """Everything that does not go together."""
     if not spec.agents:  # said here: pydantic would say it also of agents with mistakes
-        yield Mistake(("agents",), "needs at least one agent")
+        yield SpecProblem(("agents",), "needs at least one agent")
         return
     yield from _runtime(spec)
     yield from _rules(("tools",), spec.tools)
@@ -124,7 +124,7 @@ def contradictions(spec: Spec) -> Iterator[Mistake]:
     for number, agent in enumerate(spec.agents):
         at = ("agents", number)
         if agent.id in ids[:number]:
-            yield Mistake((*at, "id"), f"there are two agents {agent.id!r}")
+            yield SpecProblem((*at, "id"), f"there are two agents {agent.id!r}")
         yield from _brain((*at, "brain"), agent.brain, spec)
         yield from _prompts(at, agent)
         yield from _callees(at, agent, ids)
@@ -145,53 +145,55 @@ def callees_of(spec: Spec, agent: Agent) -> tuple[str, ...]:
     return tuple(other.id for other in spec.agents if other is not agent) if agent is entry_of(spec) else ()
 
 
-def _runtime(spec: Spec) -> Iterator[Mistake]:
+def _runtime(spec: Spec) -> Iterator[SpecProblem]:
     runtime = spec.runtime
     ids = [agent.id for agent in spec.agents]
     if runtime.entry_agent and runtime.entry_agent not in ids:
-        yield Mistake(("runtime", "entry_agent"), _unknown_agent(runtime.entry_agent, ids))
+        yield SpecProblem(("runtime", "entry_agent"), _unknown_agent(runtime.entry_agent, ids))
     if runtime.workdir and runtime.workdir_mode != "auto":
-        yield Mistake(("runtime", "workdir"), f"does not go with `workdir_mode: {runtime.workdir_mode}`; leave one out")
+        yield SpecProblem(
+            ("runtime", "workdir"), f"does not go with `workdir_mode: {runtime.workdir_mode}`; leave one out"
+        )
 
 
-def _brain(at: tuple[str | int, ...], brain: Brain, spec: Spec) -> Iterator[Mistake]:
+def _brain(at: tuple[str | int, ...], brain: Brain, spec: Spec) -> Iterator[SpecProblem]:
     config = brain.config
     if brain.provider != OFFLINE and not brain.model:
-        yield Mistake((*at, "model"), f"is missing; which model of {brain.provider!r} should it be?")
+        yield SpecProblem((*at, "model"), f"is missing; which model of {brain.provider!r} should it be?")
     if config.api_key is not None and config.credential:
-        yield Mistake((*at, "config", "credential"), "stands beside `api_key`; leave one out")
+        yield SpecProblem((*at, "config", "credential"), "stands beside `api_key`; leave one out")
     if config.credential and config.credential not in spec.credentials:
         near = did_you_mean(config.credential, spec.credentials)
-        yield Mistake(
+        yield SpecProblem(
             (*at, "config", "credential"),
             f"there is no credential {config.credential!r}. {near or 'Write it under `credentials`.'}",
         )
 
 
-def _prompts(at: tuple[str | int, ...], agent: Agent) -> Iterator[Mistake]:
+def _prompts(at: tuple[str | int, ...], agent: Agent) -> Iterator[SpecProblem]:
     if agent.system_prompt and agent.system_prompt_file:
-        yield Mistake((*at, "system_prompt_file"), "stands beside `system_prompt`; leave one out")
+        yield SpecProblem((*at, "system_prompt_file"), "stands beside `system_prompt`; leave one out")
     texts: Mapping[tuple[str, ...], str] = {
         ("system_prompt",): agent.system_prompt,
         **{("prompt", name): text for name, text in agent.prompt.items()},
     }
     for keys, text in texts.items():
         if found := VARIABLE.search(text):
-            yield Mistake((*at, *keys), f"{found[0]} cannot stand in a prompt: a model repeats what it is told")
+            yield SpecProblem((*at, *keys), f"{found[0]} cannot stand in a prompt: a model repeats what it is told")
     known = section_names()
     for name in agent.prompt:
         if name not in known:
             hint = did_you_mean(name, known) or f"There are {', '.join(known)}."
-            yield Mistake((*at, "prompt", name), f"the prompt has no such section. {hint}")
+            yield SpecProblem((*at, "prompt", name), f"the prompt has no such section. {hint}")
 
 
-def _callees(at: tuple[str | int, ...], agent: Agent, ids: list[str]) -> Iterator[Mistake]:
+def _callees(at: tuple[str | int, ...], agent: Agent, ids: list[str]) -> Iterator[SpecProblem]:
     for number, name in enumerate(agent.agents or ()):
         if name not in ids:
-            yield Mistake((*at, "agents", number), _unknown_agent(name, ids))
+            yield SpecProblem((*at, "agents", number), _unknown_agent(name, ids))
 
 
-def _circles(spec: Spec) -> Iterator[Mistake]:
+def _circles(spec: Spec) -> Iterator[SpecProblem]:
     """Agents that would call each other without end."""
     calls = {agent.id: callees_of(spec, agent) for agent in spec.agents}
     for number, agent in enumerate(spec.agents):
@@ -203,17 +205,17 @@ def _circles(spec: Spec) -> Iterator[Mistake]:
                 waiting += calls.get(name, ())
         if agent.id in seen:
             at = ("agents", number, "agents") if agent.agents is not None else ("agents", number)
-            yield Mistake(at, f"{agent.id!r} would be called by agents that it calls, without end")
+            yield SpecProblem(at, f"{agent.id!r} would be called by agents that it calls, without end")
 
 
-def _rules(at: tuple[str | int, ...], tools: Tools) -> Iterator[Mistake]:
+def _rules(at: tuple[str | int, ...], tools: Tools) -> Iterator[SpecProblem]:
     for number, rule in enumerate(tools.capabilities.rules):
         yield from _rule((*at, "capabilities", "rules", number), rule)
 
 
-def _rule(at: tuple[str | int, ...], rule: Rule) -> Iterator[Mistake]:
+def _rule(at: tuple[str | int, ...], rule: Rule) -> Iterator[SpecProblem]:
     if rule.module is not None and rule.source is not None:
-        yield Mistake((*at, "source"), "stands beside `module`, which is a source; leave one out")
+        yield SpecProblem((*at, "source"), "stands beside `module`, which is a source; leave one out")
 
 
 def _unknown_agent(name: str, ids: list[str]) -> str:
@@ -246,24 +248,24 @@ def read_spec(path: str | Path) -> tuple[Spec, AppDocument]:
         spec = Spec.model_validate(document.yaml.value)
     except ValidationError as error:
         rest = _without(document.yaml.value, error)
-        more = () if rest is None else contradictions(rest)
+        more = () if rest is None else inconsistencies(rest)
         raise document.error([*mistakes, *_misfits(error), *more]) from None
-    mistakes += contradictions(spec)
+    mistakes += inconsistencies(spec)
     if mistakes:
         raise document.error(mistakes)
     return spec, document
 
 
-def _duplicates(document: AppDocument) -> Iterator[Mistake]:
+def _duplicates(document: AppDocument) -> Iterator[SpecProblem]:
     for keys, place in document.yaml.duplicates:
         first = document.yaml.place(keys).line
-        yield Mistake(keys, f"this key stands twice, first in line {first}", place)
+        yield SpecProblem(keys, f"this key stands twice, first in line {first}", place)
 
 
-def _misfits(error: ValidationError) -> Iterator[Mistake]:
+def _misfits(error: ValidationError) -> Iterator[SpecProblem]:
     for one in error.errors(include_url=False, include_context=False):
         keys = tuple(key for key in one["loc"] if key != "[key]")  # pydantic's mark for an error in a key itself
-        yield Mistake(keys, _what_is_wrong(keys, one))
+        yield SpecProblem(keys, _what_is_wrong(keys, one))
 
 
 def _without(value: dict[Any, Any], error: ValidationError) -> Spec | None:

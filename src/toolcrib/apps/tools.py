@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from toolcrib.apps.load import AppDocument, Keys, Mistake, named_server, servers_of_file
+from toolcrib.apps.load import AppDocument, Keys, SpecProblem, named_server, servers_of_file
 from toolcrib.apps.spec import OpenApi, RemoteAgent, Tools
 from toolcrib.apps.variables import Variables
 from toolcrib.catalog.catalog import Catalog, Change
@@ -22,14 +22,14 @@ _FORMS = "Write `package.module:catalog`, a Python file or a folder of them; pat
 
 
 @dataclass(slots=True)
-class Supply:
+class ToolLoader:
     """Fills catalogues. What is wrong is gathered, so that all of it can be told at once."""
 
     document: AppDocument
     variables: Variables
     workdir: Path
     app_id: str
-    mistakes: list[Mistake] = field(default_factory=list[Mistake])
+    mistakes: list[SpecProblem] = field(default_factory=list[SpecProblem])
     sources: list[Source] = field(default_factory=list[Source])  # that live outside, and have to be started
 
     def catalog(self, at: tuple[str | int, ...], tools: Tools) -> Catalog:
@@ -57,9 +57,9 @@ class Supply:
             work()
         except ModuleError as error:
             option = next((name for name in error.options), None)
-            self.mistakes.append(Mistake((*keys, *([option] if option else [])), _said(error)))
+            self.mistakes.append(SpecProblem((*keys, *([option] if option else [])), _said(error)))
         except ToolcribError as error:
-            self.mistakes.append(Mistake(keys, _said(error)))
+            self.mistakes.append(SpecProblem(keys, _said(error)))
 
     def _module(self, catalog: Catalog, name: str, options: Mapping[str, Any] | None) -> None:
         from toolcrib.search.index import ToolIndex

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from toolcrib._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from toolcrib.catalog.approvals import Gate as Gate, Lock as Lock, open_lock as open_lock
+    from toolcrib.catalog.approvals import Lock as Lock, Quarantine as Quarantine, open_lock as open_lock
     from toolcrib.catalog.catalog import Catalog as Catalog
     from toolcrib.catalog.check import Problem as Problem
     from toolcrib.catalog.loading import load_catalog as load_catalog

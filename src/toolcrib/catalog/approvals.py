@@ -19,7 +19,7 @@ from toolcrib.catalog.catalog import Catalog
 from toolcrib.errors import GatewayError
 from toolcrib.settings import is_postgres
 from toolcrib.tools.schema import items, mapping
-from toolcrib.tools.text import clean_json, plainly_described, visible
+from toolcrib.tools.text import clean_json, visible, without_repetition
 from toolcrib.tools.tool import Tool
 
 VERSION = 1
@@ -80,9 +80,9 @@ class Approvals(Protocol):
 def open_lock(place: str | Path, sources: Iterable[str] = (), *, keep: bool = True) -> Approvals:
     """The approvals at a place: a file, or `postgresql://user@host/database#name`, which many gateways share."""
     if is_postgres(str(place)):
-        from toolcrib.postgres.approvals import SharedLock  # late: a file needs no database
+        from toolcrib.postgres.approvals import PostgresApprovals  # late: a file needs no database
 
-        return SharedLock.open(str(place), sources, keep=keep)
+        return PostgresApprovals.open(str(place), sources, keep=keep)
     return Lock.open(Path(place), sources, keep=keep)
 
 
@@ -240,7 +240,7 @@ def _seen(line: str) -> str:
 logger = logging.getLogger(__name__)
 
 
-class Gate:
+class Quarantine:
     """A catalogue as sources see it. Without a lock everything goes through.
 
     What is held back is neither found nor called. It is written beside the approvals, from where
@@ -298,7 +298,7 @@ class Gate:
         else:
             self._write()
 
-    def look_again(self) -> None:
+    def refresh(self) -> None:
         """Let in what was approved meanwhile, and hold back what no longer is."""
         if self.lock is None or not self.lock.reread():
             return
@@ -337,7 +337,7 @@ class Gate:
 
 def _plain(tool: Tool) -> Tool:
     """What servers say of their tools was written by strangers; documents and code are the user's own choice."""
-    return plainly_described(tool) if isinstance(tool.call, ForeignCall) else tool
+    return without_repetition(tool) if isinstance(tool.call, ForeignCall) else tool
 
 
 def _sources(pins: Iterable[Pin]) -> str:

@@ -10,7 +10,7 @@ from cyclopts import App, Parameter
 
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.cli.output import Columns, note, say, write_json
-from toolcrib.cli.places import SECONDS, Flag, From, Json, load_catalog, made_sources, postgres_place
+from toolcrib.cli.places import SECONDS, Flag, From, Json, load_catalog, open_sources, postgres_place
 from toolcrib.sources.source import SourceState
 from toolcrib.tools.tool import Tool
 
@@ -107,18 +107,18 @@ async def _publish(
     url: str, tenant: str, review: bool, local: Sequence[Tool], config: Sequence[Path], seconds: float
 ) -> tuple[dict[str, "Registration"], dict[str, str]]:
     from toolcrib.sources.source import SourceGroup
-    from toolcrib.tools.text import plainly_described
+    from toolcrib.tools.text import without_repetition
 
     async with _shared(url, tenant, review=review) as shared:
         done = await shared.publish(local)
         catalog = Catalog()
-        made = made_sources(config, catalog, seconds) if config else []
+        made = open_sources(config, catalog, seconds) if config else []
         async with SourceGroup(made) as group:
             await group.settled()
             for one in made:
                 if one.state is SourceState.READY:
                     # What servers say of their tools was written by strangers, as everywhere at a gateway.
-                    done[one.name] = await shared.register(one.name, map(plainly_described, one.tools))
+                    done[one.name] = await shared.register(one.name, map(without_repetition, one.tools))
             down = {one.name: one.problem for one in made if one.state not in (SourceState.READY, SourceState.DISABLED)}
         return done, down
 

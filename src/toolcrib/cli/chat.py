@@ -65,7 +65,7 @@ def _crib(source: str | None, model: str, surface: SurfaceName) -> "Crib":
     from toolcrib.agent.crib import Crib  # late: Pydantic AI takes a second or two
 
     crib = Crib(load_catalog(source, calls=True), model=model, surface=_surface(surface))
-    _ = crib.thinker  # a model that cannot be used is said before anything else
+    _ = crib.llm  # a model that cannot be used is said before anything else
     return crib
 
 
@@ -80,11 +80,11 @@ def _surface(name: SurfaceName) -> "Surface":
 async def _chat(
     crib: "Crib", settings: Settings, name: str | None, message: str | None, place: str | None, *, as_json: bool
 ) -> int:
-    from toolcrib.cli.terminal.conversation import NAMES, Turns, lines_here
+    from toolcrib.cli.terminal.conversation import NAMES, Turns, input_lines
     from toolcrib.cli.terminal.view import ChatView, EventLines
     from toolcrib.stores.store import open_store
 
-    lines = lines_here(settings.chat_history, NAMES)
+    lines = input_lines(settings.chat_history, NAMES)
     audience = EventLines() if as_json else ChatView()
     async with open_store(place or settings.sessions) as store:
         async with crib, store.open(name) as session:
@@ -109,6 +109,6 @@ async def _chat(
 def _greet(crib: "Crib", identity: str) -> None:
     from toolcrib.agent.models import name_of
 
-    model = name_of(crib.thinker)
+    model = name_of(crib.llm)
     brain = "offline: rules, no language model" if model == OFFLINE else model
     note(f"{len(crib.catalog)} tools, {brain}, session {identity}; /help for more, Ctrl-D to leave")

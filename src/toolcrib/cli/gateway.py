@@ -15,7 +15,7 @@ from cyclopts import App, Parameter
 
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.cli.output import Columns, note, say, write_json
-from toolcrib.cli.places import DEFAULT, SECONDS, Flag, Json, Names, made_sources, shared_source, tenants
+from toolcrib.cli.places import DEFAULT, SECONDS, Flag, Json, Names, open_sources, shared_source, tenants
 from toolcrib.errors import GatewayError, require
 from toolcrib.settings import Settings, is_postgres
 
@@ -255,9 +255,9 @@ def gateway(
         return 0
     options = _options(http, host, (*token, *settings.tokens), allow_host, allow_origin)
     from toolcrib.gateway.http import PATH, http_server
-    from toolcrib.serving import address, taken_socket
+    from toolcrib.serving import address, bind_socket
 
-    taken = taken_socket(options, flag="--http")
+    taken = bind_socket(options, flag="--http")
     _quiet()
     say(address(options, taken, PATH))
     with suppress(KeyboardInterrupt):
@@ -277,20 +277,20 @@ def _made(
     remember: bool,
     activate: bool,
 ) -> "Gateway":
-    from toolcrib.catalog.approvals import Gate, open_lock
+    from toolcrib.catalog.approvals import Quarantine, open_lock
     from toolcrib.gateway.install import is_a_gateway
-    from toolcrib.gateway.server import Gateway, Remembered
+    from toolcrib.gateway.server import Gateway, ToolCache
     from toolcrib.policy.reading import read_policy
     from toolcrib.sources.mcp.source import McpSource
     from toolcrib.sources.source import SourceGroup
 
-    gate = Gate(Catalog())
+    gate = Quarantine(Catalog())
     if catalogue is not None:
         sources = SourceGroup([shared_source(catalogue, gate, paths, seconds)])
     else:
         sources = SourceGroup(
             source
-            for source in made_sources(paths, gate, seconds)
+            for source in open_sources(paths, gate, seconds)
             if not (isinstance(source, McpSource) and is_a_gateway(source.server))
         )
     rules = read_policy(policy) if policy else None
@@ -303,7 +303,7 @@ def _made(
         policy=rules,
         surface=surface,
         activate=activate,
-        remembered=Remembered(folder) if remember else None,
+        remembered=ToolCache(folder) if remember else None,
     )
 
 

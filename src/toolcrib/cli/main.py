@@ -142,7 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str] | None) -> int:
     from cyclopts import CycloptsError
 
-    from toolcrib.cli.output import complain, speak_any_script
+    from toolcrib.cli.output import print_error, speak_any_script
 
     pass
 
@@ -153,10 +153,10 @@ def _run(arguments: Sequence[str] | None) -> int:
         code = app(words, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()  # here, so that a closed pipe is noticed here
     except CycloptsError as error:
-        complain(*_message_and_hint(error))
+        print_error(*_message_and_hint(error))
         return USAGE
     except ToolcribError as error:
-        complain(str(error), error.hint)
+        print_error(str(error), error.hint)
         return exit_code(error)
     return code if isinstance(code, int) else OK
 

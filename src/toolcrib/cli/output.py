@@ -49,7 +49,7 @@ def note(text: str) -> None:
     console(sys.stderr).print(Text(clean(text), style="dim"))
 
 
-def complain(message: str, hint: str | None = None) -> None:
+def print_error(message: str, hint: str | None = None) -> None:
     """What went wrong and what to do, as `error:` and `hint:` lines on stderr."""
     lines = Text.assemble(("error:", "bold red"), " ", clean(message))
     if hint:

@@ -12,7 +12,7 @@ from toolcrib.catalog.loading import load_catalog as load_from
 from toolcrib.errors import SourceConfigError, StoreError, require_mcp
 from toolcrib.settings import Settings, is_postgres
 from toolcrib.sources.mcp.config import McpServer, read_mcp_servers, told_apart
-from toolcrib.sources.source import ToolHolder
+from toolcrib.sources.source import ToolSink
 
 if TYPE_CHECKING:
     from toolcrib.postgres.replica import Runner, SharedSource
@@ -77,8 +77,8 @@ DEFAULT = ".mcp.json"
 SECONDS = 30.0
 
 
-def made_sources(
-    paths: Sequence[Path], catalog: ToolHolder, seconds: float, *, read: ReadServers = read_mcp_servers
+def open_sources(
+    paths: Sequence[Path], catalog: ToolSink, seconds: float, *, read: ReadServers = read_mcp_servers
 ) -> "list[McpSource | OpenApiSource]":
     """A source for each server of the files. Of an app only `read=named_servers` takes the servers: it is more."""
     require_mcp("An MCP server")
@@ -117,7 +117,7 @@ def postgres_place(given: str | None) -> str:
     return place
 
 
-def shared_source(place: str, holder: ToolHolder, mcp: Iterable[Path], seconds: float) -> "SharedSource":
+def shared_source(place: str, holder: ToolSink, mcp: Iterable[Path], seconds: float) -> "SharedSource":
     """The shared catalogue as a source, which lets go of its database when it stops."""
     from toolcrib.postgres.catalog import SharedCatalog  # late, as below: only who shares a catalog needs a database
     from toolcrib.postgres.database import PostgresDatabase
@@ -130,9 +130,9 @@ def shared_source(place: str, holder: ToolHolder, mcp: Iterable[Path], seconds: 
 
 def runners_here(local: Catalog, mcp: Iterable[Path], seconds: float = SECONDS) -> "dict[str, Runner]":
     """Who runs the tools of each source in this process: its own code, or a server that it starts itself."""
-    from toolcrib.postgres.replica import FromCatalog, FromSource
+    from toolcrib.postgres.replica import CatalogRunner, SourceRunner
 
-    runners: dict[str, Runner] = {tool.source: FromCatalog(local) for tool in local}
+    runners: dict[str, Runner] = {tool.source: CatalogRunner(local) for tool in local}
     if paths := tuple(mcp):
         require_mcp("An MCP server")
         from toolcrib.sources.mcp.config import McpLimits, read_mcp_servers
@@ -142,7 +142,7 @@ def runners_here(local: Catalog, mcp: Iterable[Path], seconds: float = SECONDS) 
         limits = McpLimits(connect_seconds=seconds, list_seconds=seconds)
         logins = Settings.from_environment().logins
         for server in read_mcp_servers(paths):
-            runners[f"mcp:{server.name}"] = FromSource(
+            runners[f"mcp:{server.name}"] = SourceRunner(
                 lambda catalog, server=server: McpSource(
                     server, catalog, limits=limits, auth=saved_login(server, logins)
                 )

@@ -21,7 +21,7 @@ from toolcrib.settings import Settings
 if TYPE_CHECKING:
     from toolcrib.agent.events import Event
     from toolcrib.apps.app import App, SessionLog
-    from toolcrib.cli.terminal.conversation import Audience
+    from toolcrib.cli.terminal.conversation import EventView
 
 
 # `toolcrib new`: a starter app that runs.
@@ -203,16 +203,16 @@ def _request(app: "App", message: str | None, as_json: bool) -> str | None:
 
 async def _run(app: "App", message: str | None, name: str | None, place: str | None, *, as_json: bool) -> int:
     from toolcrib.apps.app import SessionLog
-    from toolcrib.cli.terminal.conversation import NAMES, Turns, lines_here
+    from toolcrib.cli.terminal.conversation import NAMES, Turns, input_lines
     from toolcrib.cli.terminal.view import ChatView, EventLines
     from toolcrib.stores.store import open_store
 
     settings = Settings.from_environment()
-    lines = lines_here(settings.chat_history, NAMES)
-    audience: Audience = EventLines() if as_json else ChatView()
+    lines = input_lines(settings.chat_history, NAMES)
+    audience: EventView = EventLines() if as_json else ChatView()
     async with app, open_store(place or settings.sessions) as store:
         _tell_troubles(app)
-        async with app.crib.thinker, store.open(name) as session:
+        async with app.crib.llm, store.open(name) as session:
             if app.session_log is not None:
                 log = SessionLog(app.session_log, session.id)
                 app.listeners.append(log.write_of)
@@ -244,7 +244,7 @@ def _tell_troubles(app: "App") -> None:
 class _Logged:
     """An audience whose session has a log."""
 
-    def __init__(self, audience: "Audience", log: "SessionLog") -> None:
+    def __init__(self, audience: "EventView", log: "SessionLog") -> None:
         self._audience = audience
         self._log = log
 

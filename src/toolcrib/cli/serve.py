@@ -92,9 +92,9 @@ def serve(
         served = _shared(catalogue, source, mcp, model, store, settings)
     else:
         served = _tools(source, model, store, settings)
-    from toolcrib.serving import taken_socket
+    from toolcrib.serving import bind_socket
 
-    run_server(served, options, taken_socket(options))
+    run_server(served, options, bind_socket(options))
     return 0
 
 
@@ -211,7 +211,7 @@ def demo(
     """
     require("demo", "The demo")
     no_banner()
-    from toolcrib.serving import Options, address, taken_socket
+    from toolcrib.serving import Options, address, bind_socket
 
     options = Options(host=HOST, port=port)
     running = f"http://{HOST}:{port}/"
@@ -220,7 +220,7 @@ def demo(
         note("It is running there already.")
         show(running, browser=browser)
         return 0
-    taken = taken_socket(options)  # before anything is changed: another program may have the port
+    taken = bind_socket(options)  # before anything is changed: another program may have the port
     served = _demo(Settings.from_environment(), reset)
     brain = "offline: rules, no language model" if served.model == OFFLINE else served.model
     talk = (

@@ -11,7 +11,7 @@ from cyclopts import App, Parameter
 
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.cli.output import Columns, note, say, write_json
-from toolcrib.cli.places import DEFAULT, SECONDS, Flag, Json, made_sources, named_servers
+from toolcrib.cli.places import DEFAULT, SECONDS, Flag, Json, named_servers, open_sources
 from toolcrib.discovery.tokens import TokenCount, definitions_tokens, is_exact
 from toolcrib.errors import SourceConfigError, SourceLoginError, did_you_mean, require_mcp
 from toolcrib.settings import Settings, variable
@@ -20,7 +20,7 @@ from toolcrib.sources.source import SourceState
 from toolcrib.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from toolcrib.sources.mcp.login import GivenClient
+    from toolcrib.sources.mcp.login import RegisteredClient
     from toolcrib.sources.mcp.source import McpSource
     from toolcrib.sources.openapi.source import OpenApiSource
 
@@ -96,8 +96,8 @@ def logout(name: str, *config: Path) -> int:
     return _NEGATIVE
 
 
-def _client(id: str | None, secret_variable: str | None, port: int) -> "GivenClient | None":
-    from toolcrib.sources.mcp.login import GivenClient  # late: loads the MCP libraries
+def _client(id: str | None, secret_variable: str | None, port: int) -> "RegisteredClient | None":
+    from toolcrib.sources.mcp.login import RegisteredClient  # late: loads the MCP libraries
 
     if id is None:
         if secret_variable is not None or port:
@@ -107,7 +107,7 @@ def _client(id: str | None, secret_variable: str | None, port: int) -> "GivenCli
     if secret_variable is not None and secret is None:
         hint = "Give the name of an environment variable, not the secret itself."
         raise SourceLoginError("The variable of --client-secret-env is not set.", hint=hint)
-    return GivenClient(id=id, secret=secret, port=port)
+    return RegisteredClient(id=id, secret=secret, port=port)
 
 
 def _server(name: str, config: tuple[Path, ...]) -> McpServer:
@@ -153,7 +153,7 @@ def sources(*config: Path, timeout: float = SECONDS, log: Flag = False, json: Js
         timeout: How long a server may take to start, in seconds.
         log: Show the last lines that servers on this machine wrote to stderr.
     """
-    found = asyncio.run(looked_at(config or (Path(DEFAULT),), timeout))
+    found = asyncio.run(inspect_sources(config or (Path(DEFAULT),), timeout))
     if json:
         write_json({"exact": is_exact(), "sources": [asdict(line) for line in found]})
     else:
@@ -164,11 +164,11 @@ def sources(*config: Path, timeout: float = SECONDS, log: Flag = False, json: Js
     return _NEEDS_LOGIN if SourceState.NEEDS_LOGIN in states else 0
 
 
-async def looked_at(paths: Sequence[Path], seconds: float) -> list[SourceLine]:
+async def inspect_sources(paths: Sequence[Path], seconds: float) -> list[SourceLine]:
     """Every source of these files, started once and looked at."""
     from toolcrib.sources.source import SourceGroup
 
-    made = made_sources(paths, Catalog(), seconds, read=named_servers)
+    made = open_sources(paths, Catalog(), seconds, read=named_servers)
     async with SourceGroup(made) as group:
         await group.settled()
         return [_line(source) for source in made]

@@ -18,19 +18,28 @@ from toolcrib.cli.output import Columns, counting, note, write_json
 from toolcrib.cli.places import Json, StorePlace
 from toolcrib.errors import StoreError
 from toolcrib.settings import Settings, is_postgres
-from toolcrib.stores.export import Destination, Parcel, Tally, end, head, line_of, parcels_of, read_archive
+from toolcrib.stores.export import (
+    Destination,
+    ExportedSession,
+    ImportCounts,
+    end,
+    head,
+    line_of,
+    parcels_of,
+    read_archive,
+)
 from toolcrib.stores.log import audit_of
 from toolcrib.stores.record import now
-from toolcrib.stores.store import Place, PlaceStatus, file_of, open_place
+from toolcrib.stores.store import Place, PlaceStatus, file_of, open_admin
 
 # The long work behind `toolcrib store`: each piece shows how far it is, and may be broken off at any moment.
 
-Parcels = Callable[[], AsyncIterator[Parcel]]  # asked twice: once to compare, once to take in
+Parcels = Callable[[], AsyncIterator[ExportedSession]]  # asked twice: once to compare, once to take in
 
 
 async def copied(here: Place, to: str, *, overwrite: bool, dry_run: bool) -> int:
     """Copy everything to another place."""
-    async with open_place(to) as there:
+    async with open_admin(to) as there:
         if (await there.status()).place == (await here.status()).place:
             raise StoreError("The two stores are the same.", hint="Name another one with --to.")
         tenants = await here.tenants()
@@ -41,7 +50,7 @@ async def imported(place: Place, file: Path, *, overwrite: bool, dry_run: bool) 
     """Take in a file."""
     with _opened(file) as lines:
 
-        async def parcels() -> AsyncIterator[Parcel]:
+        async def parcels() -> AsyncIterator[ExportedSession]:
             lines.seek(0)
             for parcel in read_archive(lines):
                 yield parcel
@@ -50,7 +59,7 @@ async def imported(place: Place, file: Path, *, overwrite: bool, dry_run: bool) 
 
 
 async def _taken_in(place: Place, parcels: Parcels, *, overwrite: bool, dry_run: bool) -> int:
-    destination, before = Destination(place, overwrite=overwrite), Tally()
+    destination, before = Destination(place, overwrite=overwrite), ImportCounts()
     async for parcel in counting(parcels(), "comparing sessions"):
         before.add(parcel, await destination.compare(parcel))
     if not overwrite:
@@ -58,15 +67,15 @@ async def _taken_in(place: Place, parcels: Parcels, *, overwrite: bool, dry_run:
     if dry_run:
         note(f"{_told(before)}; nothing was written")
         return 0
-    done = Tally()
-    await place.bring_up()
+    done = ImportCounts()
+    await place.migrate()
     async for parcel in counting(parcels(), "taking sessions in"):
         done.add(parcel, await destination.take_in(parcel))
     note(f"{_told(done)}; every one was compared")
     return 0
 
 
-def _told(tally: Tally) -> str:
+def _told(tally: ImportCounts) -> str:
     parts = [f"{tally.new} new", f"{tally.same} there already", f"{tally.different} replaced"]
     return ", ".join(parts if tally.different else parts[:2])
 
@@ -205,7 +214,7 @@ def migrate(
     elif dry_run:
         note(f"{before.place} would go from form {before.form} to {before.newest_form}")
     else:
-        _with(place, lambda here: here.bring_up())
+        _with(place, lambda here: here.migrate())
         note(f"{before.place} went from form {before.form} to {before.newest_form}")
     return 0
 
@@ -309,7 +318,7 @@ def _show(found: PlaceStatus) -> None:
 
 def _with(place: str, work: Callable[[Place], Awaitable[Result]]) -> Result:
     async def opened() -> Result:
-        async with open_place(place) as here:
+        async with open_admin(place) as here:
             return await work(here)
 
     return asyncio.run(opened())

@@ -12,7 +12,7 @@ from toolcrib._lazy import lazy_names
 if TYPE_CHECKING:
     from toolcrib.discovery.confirmation import Approval as Approval, PendingApproval as PendingApproval
     from toolcrib.discovery.costs import input_cost as input_cost
-    from toolcrib.discovery.handover import Discovered as Discovered, spread as spread, worth_showing as worth_showing
+    from toolcrib.discovery.handover import Discovered as Discovered, best_hits as best_hits, spread as spread
     from toolcrib.discovery.modes import Mode as Mode, ModeDecision as ModeDecision, choose_mode as choose_mode
     from toolcrib.discovery.native import (
         anthropic_search_result as anthropic_search_result,
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     )
     from toolcrib.discovery.protocols import (
         Guidance as Guidance,
-        active_notes as active_notes,
         delivery_for as delivery_for,
         protocol_delta as protocol_delta,
+        protocol_notes as protocol_notes,
         protocols_block as protocols_block,
     )
     from toolcrib.discovery.render import signature_line as signature_line, tool_list as tool_list

@@ -39,7 +39,7 @@ _IS: Mapping[str, Callable[[Any], bool]] = {
 _A = {"integer": "an integer", "array": "a list", "object": "an object", "null": "null"}
 
 
-class SchemaReading:
+class SchemaChecker:
     """One reading of one tool's arguments; `root` is the schema that holds the definitions others point to."""
 
     def __init__(self, root: Schema) -> None:
@@ -229,7 +229,7 @@ _MOST_WRAPPERS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class Repaired:
     """Arguments as the tool's schema wants them."""
 
     arguments: dict[str, Any]
@@ -243,7 +243,7 @@ class ChecksArguments(Protocol):
     def refusal(self, arguments: object) -> str | None: ...
 
 
-def fitted(tool: Tool, arguments: object) -> Fitted | str:
+def fitted(tool: Tool, arguments: object) -> Repaired | str:
     """The arguments, repaired where there is one plain way to; else the text of a refusal."""
     # Nothing at all is how some models call a tool that needs no arguments.
     given = {} if arguments is None or arguments == "" else _as_object(arguments)
@@ -252,15 +252,15 @@ def fitted(tool: Tool, arguments: object) -> Fitted | str:
     given = _unwrapped(given, tool)
     checks = tool.call if isinstance(tool.call, ChecksArguments) else None
     if checks is not None and checks.refusal(given) is None:
-        return Fitted(given)
-    reading = SchemaReading(tool.parameters)
+        return Repaired(given)
+    reading = SchemaChecker(tool.parameters)
     repaired = cast("dict[str, Any]", reading.repaired(given, tool.parameters))
     if checks is not None:
         refusal = checks.refusal(repaired)
     else:
         complaints = reading.complaints(repaired, tool.parameters)
         refusal = explain_complaints(tool.name, complaints, tool.parameters) if complaints else None
-    return refusal or Fitted(repaired)
+    return refusal or Repaired(repaired)
 
 
 def _as_object(arguments: object) -> dict[str, Any] | None:

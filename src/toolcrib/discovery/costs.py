@@ -86,7 +86,7 @@ async def discovery_overheads(
     return steps, searches
 
 
-def own_queries(tools: Sequence[Tool], count: int = SEARCHES) -> list[str]:
+def sample_queries(tools: Sequence[Tool], count: int = SEARCHES) -> list[str]:
     """Requests that the tools themselves answer: the first phrase, or sentence, of tools spread over the catalogue."""
     if not tools:
         return []
@@ -227,7 +227,7 @@ async def cost_table(catalog: Catalog, *, window: int = WINDOW, share: float = S
     wire: Wire = "anthropic" if "claude" in model.casefold() else "openai-chat"
     decision = await asyncio.to_thread(choose_mode, catalog, window, share, wire=wire)
     tools = list(catalog)
-    steps, searches = await overhead.discovery_overheads(catalog, overhead.own_queries(tools), wire=wire)
+    steps, searches = await overhead.discovery_overheads(catalog, overhead.sample_queries(tools), wire=wire)
     direct, compact = await asyncio.to_thread(
         lambda: (overhead.direct_overhead(tools, wire), overhead.compact_overhead(tools, wire))
     )

@@ -28,22 +28,22 @@ SHOWN_BY_A_SURE_SEARCH = 5  # handed over or named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
+class Handover:
     """The hits of a search by what the model gets of them, best first."""
 
     handed: tuple[Hit, ...] = ()
     named: tuple[Hit, ...] = ()
 
 
-def is_sure(found: SearchResult) -> bool:
+def is_confident(found: SearchResult) -> bool:
     """Whether the order of the hits can be believed."""
     return found.confidence >= SURE_FROM
 
 
-def worth_showing(found: SearchResult, limit: int) -> tuple[Hit, ...]:
+def best_hits(found: SearchResult, limit: int) -> tuple[Hit, ...]:
     """The hits worth their tokens if there is no budget, best first, then their companions."""
     limit = max(1, min(limit, MOST_TOOLS))
-    if not found.hits or not is_sure(found):
+    if not found.hits or not is_confident(found):
         return found.hits[:limit]
     near = NEAR if found.path in ("blended", "dense") else NEAR_BY_WORDS
     own = [hit for hit in found.hits if hit.score >= found.hits[0].score * near]
@@ -54,23 +54,23 @@ def worth_showing(found: SearchResult, limit: int) -> tuple[Hit, ...]:
 
 def spread(
     found: SearchResult, limit: int, tokens_of: Callable[[str], int], budget_tokens: int = BUDGET_TOKENS
-) -> Spread:
+) -> Handover:
     """What to hand over and what to name. `tokens_of` says what handing over a tool of this name adds."""
     limit = max(1, min(limit, MOST_TOOLS))
     handed: list[Hit] = []
-    for hit in worth_showing(found, limit):
+    for hit in best_hits(found, limit):
         tokens = tokens_of(hit.name)
         if handed and tokens > max(0, budget_tokens):
             continue  # a smaller one may still fit
         handed.append(hit)
         budget_tokens -= tokens
     if found.path == "exact":  # asked for by its name: no other one is meant
-        return Spread(handed=tuple(handed))
-    shown = min(limit, SHOWN_BY_A_SURE_SEARCH) if is_sure(found) else limit
+        return Handover(handed=tuple(handed))
+    shown = min(limit, SHOWN_BY_A_SURE_SEARCH) if is_confident(found) else limit
     rest = [hit for hit in found.hits if hit not in handed]
     names = max(0, shown - len(handed))
     saved = -(min(0, budget_tokens) // NAME_TOKENS)
-    return Spread(handed=tuple(handed), named=tuple(rest[: max(min(LEAST_NAMES, names), names - saved)]))
+    return Handover(handed=tuple(handed), named=tuple(rest[: max(min(LEAST_NAMES, names), names - saved)]))
 
 
 # What a discovery tool found, for programs: its text is for the model, this is the `value` of the same result.

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.native import Wire
 from toolcrib.discovery.render import name_line
-from toolcrib.discovery.tokens import counted_once, definition_tokens
+from toolcrib.discovery.tokens import cached_tokens, definition_tokens
 from toolcrib.errors import ModeError, did_you_mean
 from toolcrib.tools.tool import Tool
 
@@ -144,7 +144,7 @@ def _size(tools: Catalog | Iterable[Tool], wire: Wire) -> _Size:
 def _counted(tools: Iterable[Tool], wire: Wire) -> _Size:
     held = list(tools)
     # Line by line is as exact as the whole: no token of these vocabularies reaches over a line's end into a name.
-    lines = sum(counted_once(tool, "name_line", lambda tool: f"{name_line(tool)}\n") for tool in held)
+    lines = sum(cached_tokens(tool, "name_line", lambda tool: f"{name_line(tool)}\n") for tool in held)
     return _Size(len(held), _definitions(held, wire), lines)
 
 

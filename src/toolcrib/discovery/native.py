@@ -22,7 +22,7 @@ _NAMED = frozenset({"properties", "$defs", "definitions", "patternProperties", "
 _VALUES = frozenset({"enum", "const", "default", "examples", "required", "dependentRequired"})
 
 
-def lean(schema: Mapping[str, Any]) -> dict[str, Any]:
+def compact_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """The schema as a model needs it."""
     kept: dict[str, Any] = {}
     for key, value in schema.items():
@@ -46,7 +46,7 @@ def _goes_without_saying(key: str, value: object) -> bool:
 
 def _inner(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return lean(cast("Mapping[str, Any]", value))
+        return compact_schema(cast("Mapping[str, Any]", value))
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return [_inner(one) for one in cast("Sequence[Any]", value)]
     return value
@@ -100,7 +100,7 @@ def schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
     defaults are exact, for calls repeat them.
     """
     empty: dict[str, Any] = {"type": "object", "properties": {}}
-    return empty | lean(clean_words(parameters))
+    return empty | compact_schema(clean_words(parameters))
 
 
 Entry: TypeAlias = dict[str, Any]

@@ -86,7 +86,7 @@ class Note:
         return f"## {self.heading}\n{self.text}"
 
 
-def active_notes(tools: Iterable[Tool], guidance: Guidance | None = None) -> tuple[Note, ...]:
+def protocol_notes(tools: Iterable[Tool], guidance: Guidance | None = None) -> tuple[Note, ...]:
     """What there is to know about these tools: each category's guidance once, before its first tool."""
     notes: list[Note] = []
     guided: set[str] = set()
@@ -101,7 +101,7 @@ def active_notes(tools: Iterable[Tool], guidance: Guidance | None = None) -> tup
 
 def protocols_block(tools: Iterable[Tool], guidance: Guidance | None = None, *, blank_lines: int = 0) -> str:
     """The block for these tools; nothing at all when there is nothing to say. `blank_lines` stand after each note."""
-    notes = [f"{note}{NEW_LINE * blank_lines}" for note in active_notes(tools, guidance)]
+    notes = [f"{note}{NEW_LINE * blank_lines}" for note in protocol_notes(tools, guidance)]
     return NEW_LINE.join(["<active-protocols>", *notes, "</active-protocols>"]) if notes else ""
 
 

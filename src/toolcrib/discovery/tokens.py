@@ -138,7 +138,7 @@ def is_exact(model: str | None = None) -> bool:
 
 def definition_tokens(tool: Tool, wire: Wire = "openai-chat") -> int:
     """The tokens of a tool's entry in a request; counted once for each tool."""
-    return counted_once(tool, wire, lambda tool: compact_json(definition(tool, wire)))
+    return cached_tokens(tool, wire, lambda tool: compact_json(definition(tool, wire)))
 
 
 def definitions_tokens(tools: Iterable[Tool], wire: Wire = "openai-chat") -> int:
@@ -178,7 +178,7 @@ def _texts(value: object, key: str = "") -> Iterable[str]:
 _counted: dict[int, tuple[ref[Tool], dict[str, int]]] = {}
 
 
-def counted_once(tool: Tool, what: str, text: Callable[[Tool], str]) -> int:
+def cached_tokens(tool: Tool, what: str, text: Callable[[Tool], str]) -> int:
     """The tokens of a text made of a tool, made and counted once for each tool; `what` names the text."""
     counts = _counts_of(tool)
     tokens = counts.get(what)

@@ -9,11 +9,11 @@ from typing import Any, Literal, TypeAlias, cast
 
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery import render as refusals
-from toolcrib.discovery.arguments import Fitted, fitted
+from toolcrib.discovery.arguments import Repaired, fitted
 from toolcrib.discovery.confirmation import Approval, PendingApproval
 from toolcrib.discovery.modes import Mode
 from toolcrib.discovery.tokens import definition_tokens
-from toolcrib.discovery.visibility import sight_of
+from toolcrib.discovery.visibility import visibility_for
 from toolcrib.errors import SnapshotError, UnknownToolError
 from toolcrib.policy.policy import Decision, Policy, Verdict
 from toolcrib.search.index import ToolIndex
@@ -27,7 +27,7 @@ VERSION = 1
 MOST_NAMES = 1_000  # far more than fit into a prompt: a limit on what is remembered of tools that are gone
 
 
-class Activation:
+class ActiveTools:
     """Names only: whether a tool is still there, and may be seen, is asked by whoever shows it.
 
     So a tool whose source went away for a while is active again when it comes back, and takes its old place.
@@ -83,7 +83,7 @@ class Activation:
         return {"version": VERSION, "active": list(self._active), "used": list(self._by_use)}
 
     @classmethod
-    def restored(cls, snapshot: object) -> "Activation":
+    def restored(cls, snapshot: object) -> "ActiveTools":
         """What a snapshot holds."""
         if not isinstance(snapshot, Mapping):
             raise SnapshotError(f"{snapshot!r:.80} is not a snapshot of a toolbox.", hint=_HINT)
@@ -180,9 +180,9 @@ class Toolbox:
         self.pinned = tuple(dict.fromkeys(pinned))
         self.mode = Mode(mode)
         self._index = index
-        self._sight = sight_of(catalog, policy, role)
+        self._sight = visibility_for(catalog, policy, role)
         self._where = None if policy.hides_nothing(role) else self._sight
-        self._activation = Activation()
+        self._activation = ActiveTools()
         self._inactive: Inactive = inactive
         self._budget_tokens = budget_tokens
         self._execution = Execution(timeout_seconds, watch)
@@ -316,7 +316,7 @@ class Toolbox:
             self.activate([name])
         self._activation.use(name)
         given = fitted(tool, arguments)
-        if not isinstance(given, Fitted):
+        if not isinstance(given, Repaired):
             return ToolResult.failure(given)
         if verdict.decision is Decision.ASK:
             pending = PendingApproval.of(name, given.arguments, verdict.reason)
@@ -338,7 +338,7 @@ class Toolbox:
     ) -> "Toolbox":
         """A toolbox as it was; `options` are those of a new one. Tools that are gone show nowhere."""
         toolbox = cls(catalog, index, **options)
-        toolbox._activation = Activation.restored(snapshot)
+        toolbox._activation = ActiveTools.restored(snapshot)
         return toolbox
 
     def handed_to(self, role: str | None = None, *, pinned: Iterable[str] | None = None) -> "Toolbox":

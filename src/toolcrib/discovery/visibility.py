@@ -8,7 +8,7 @@ from toolcrib.policy.policy import Decision, Policy, Verdict
 from toolcrib.tools.tool import Tool
 
 
-class Sight:
+class Visibility:
     """A role's view through a policy; also the `where` of a search.
 
     Verdicts are kept by name together with the very tool they are about. Tools are frozen, so a verdict holds as long
@@ -54,15 +54,15 @@ class Sight:
 
 _MOST_SIGHTS = 64  # shared by catalogue; a toolbox keeps its own, however many roles come by
 
-_sights: WeakKeyDictionary[Catalog, dict[tuple[Policy, str | None], Sight]] = WeakKeyDictionary()
+_sights: WeakKeyDictionary[Catalog, dict[tuple[Policy, str | None], Visibility]] = WeakKeyDictionary()
 _sharing = Lock()
 
 
-def sight_of(catalog: Catalog, policy: Policy, role: str | None) -> Sight:
+def visibility_for(catalog: Catalog, policy: Policy, role: str | None) -> Visibility:
     """The view that all sessions with this policy and role share."""
     with _sharing:
         sights = _sights.setdefault(catalog, {})
-        shared = sights.pop((policy, role), None) or Sight(policy, role)
+        shared = sights.pop((policy, role), None) or Visibility(policy, role)
         sights[policy, role] = shared  # the last one was asked for last
         if len(sights) > _MOST_SIGHTS:
             del sights[next(iter(sights))]

@@ -239,7 +239,7 @@ class OlderSession:
         return self.toolbox.verdict(tool).decision is Decision.ASK
 
 
-class OlderSessions:
+class LegacySessions:
     """The sessions that are open."""
 
     def __init__(self, catalog: Catalog, made: Callable[[str], Toolbox]) -> None:
@@ -276,7 +276,7 @@ class OlderSessions:
 # Calls of the newer protocol that wait for their client: the upstream asked something, and the reply comes anew.
 
 KEY = "question"
-GONE = "The question is too old, or was answered before. Call the tool again."
+ABSENT = "The question is too old, or was answered before. Call the tool again."
 _PREFIX = "ask-"
 _MOST = 1_000
 
@@ -289,7 +289,7 @@ class _Parked:
     digest: str
 
 
-class ParkedCalls:
+class SuspendedCalls:
     """The calls that wait. Each belongs to its caller and to exactly its arguments, and is taken up once."""
 
     def __init__(self) -> None:
@@ -311,12 +311,12 @@ class ParkedCalls:
         """The same after a reply came."""
         parked = self._parked.get(params.request_state or "")
         if parked is None or parked.conversation.name != caller.name or parked.digest != _digest(params):
-            return text_answer(GONE, failed=True)
+            return text_answer(ABSENT, failed=True)
         del self._parked[params.request_state or ""]
         reply = (params.input_responses or {}).get(KEY)
         if parked.call.done() or parked.asked.reply.done() or not parked.asked.takes(reply):
             parked.call.cancel()
-            return text_answer(GONE, failed=True)
+            return text_answer(ABSENT, failed=True)
         parked.conversation.caller = caller
         parked.asked.reply.set_result(reply)
         return await self._until_asked(parked.call, parked.conversation, params)

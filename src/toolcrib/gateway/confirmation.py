@@ -47,7 +47,7 @@ class _Question:
     asked_at: float
 
 
-class Questions:
+class PendingConfirmations:
     """The questions that wait for an answer."""
 
     def __init__(self, *, clock: Clock = time.monotonic, seconds: float = SECONDS) -> None:
@@ -106,7 +106,7 @@ def code_text(pending: PendingApproval, code: str) -> str:
     )
 
 
-def taken_code(arguments: dict[str, Any]) -> str | None:
+def pop_code(arguments: dict[str, Any]) -> str | None:
     """The code among the arguments of `call_tool`, taken out of them; a tool's own argument of that name stays."""
     code = arguments.get(CODE_ARGUMENT)
     if isinstance(code, str) and code.startswith(_CODE_PREFIX):
@@ -130,7 +130,7 @@ async def asked(
     caller: CallerContext,
     params: mcp_types.CallToolRequestParams,
     code: str | None,
-    questions: Questions,
+    questions: PendingConfirmations,
 ) -> Answer | Literal[True]:
     """The user's yes, or what to answer without it."""
     if not caller.can_be_asked:

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from toolcrib.errors import GatewayError
 from toolcrib.gateway.server import Gateway
-from toolcrib.serving import Options, Rates
+from toolcrib.serving import Options, RateLimiter
 from toolcrib.sources.web import keep_keys_out_of_logs
 
 PATH = "/mcp"
@@ -34,7 +34,7 @@ class Guard:
     def __init__(self, app: ASGIApp, options: Options) -> None:
         self._app = AuthContextMiddleware(app)
         self._options = options
-        self._rates = Rates(options.requests_per_second, options.burst)
+        self._rates = RateLimiter(options.requests_per_second, options.burst)
         self._callers = [(_digest(secret), name) for secret, name in options.tokens.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -22,7 +22,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.lowlevel.server import Server
 from pydantic import ValidationError
 
-from toolcrib.catalog.approvals import Gate, write_json
+from toolcrib.catalog.approvals import Quarantine, write_json
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.confirmation import PendingApproval
 from toolcrib.discovery.surfaces.browse import browse_surface
@@ -35,10 +35,10 @@ from toolcrib.gateway.clients import (
     ChangingServer,
     Context,
     Conversation,
-    OlderSessions,
-    ParkedCalls,
+    LegacySessions,
+    SuspendedCalls,
 )
-from toolcrib.gateway.confirmation import Answer, Questions, asked, taken_code, with_code
+from toolcrib.gateway.confirmation import Answer, PendingConfirmations, asked, pop_code, with_code
 from toolcrib.gateway.surface import (
     CALLERS,
     INSTRUCTIONS,
@@ -63,7 +63,7 @@ from toolcrib.tools.tool import Tool
 PATIENCE_SECONDS = 5.0  # that the first searches wait for servers of which nothing is remembered
 
 
-class Patience:
+class StartupWait:
     """Waits where without a server nothing would be found, and never for a server that nobody asked for."""
 
     def __init__(self, catalog: Catalog, seconds: float = PATIENCE_SECONDS) -> None:
@@ -113,7 +113,7 @@ def _is_of(tool: str, source: Source) -> bool:
 logger = logging.getLogger(__name__)
 
 
-class Remembered:
+class ToolCache:
     """A folder with a file for each server. Whatever is wrong with it, the gateway works without."""
 
     def __init__(self, folder: Path) -> None:
@@ -174,13 +174,13 @@ class Gateway:
     def __init__(
         self,
         sources: SourceGroup,
-        gate: Gate,
+        gate: Quarantine,
         *,
         policy: Policy | None = None,
         surface: SurfaceName = "search",
         activate: bool = False,
-        remembered: Remembered | None = None,
-        questions: Questions | None = None,
+        remembered: ToolCache | None = None,
+        questions: PendingConfirmations | None = None,
         large_results: LargeResults | None = None,
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
@@ -190,13 +190,13 @@ class Gateway:
         self._policy = replace(policy, rules=(own, *policy.rules)) if policy else Policy()
         self._surface: SurfaceName = surface
         self._remembered = remembered
-        self._questions = questions or Questions()
+        self._questions = questions or PendingConfirmations()
         self._large = large_results or LargeResults()
-        self._parked = ParkedCalls()
-        self._patience = Patience(gate.catalog, patience_seconds)
+        self._parked = SuspendedCalls()
+        self._patience = StartupWait(gate.catalog, patience_seconds)
         self.keeping: list[asyncio.Task[None]] = []  # tasks that end when a source is remembered
         self._toolboxes: dict[str, Toolbox] = {}
-        self._older = OlderSessions(gate.catalog, self._made_toolbox) if activate else None
+        self._older = LegacySessions(gate.catalog, self._made_toolbox) if activate else None
         gate.catalog.add(self._large.tool())
         for source in sources.sources:
             if isinstance(source, McpSource):
@@ -289,8 +289,8 @@ class Gateway:
         if not of_surface and name not in (tool.name for tool in (session.found if session else ())):
             raise MCPError(mcp_types.INVALID_PARAMS, f"There is no tool named {name[:80]!r}.")
         arguments = dict(params.arguments or {})
-        code = taken_code(arguments) if name in CALLERS else None
-        self.gate.look_again()
+        code = pop_code(arguments) if name in CALLERS else None
+        self.gate.refresh()
         if of_surface:
             await self._patience.wait(name, arguments)
         if session and of_surface:

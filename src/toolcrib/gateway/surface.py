@@ -13,7 +13,7 @@ from typing import Any, Protocol, cast
 import mcp_types
 
 from toolcrib.discovery.confirmation import PendingApproval
-from toolcrib.discovery.handover import MOST_TOOLS, is_sure
+from toolcrib.discovery.handover import MOST_TOOLS, is_confident
 from toolcrib.discovery.render import label, tool_list
 from toolcrib.discovery.surfaces.browse import SEARCH_TOOLS, call_by_name, get_tool
 from toolcrib.discovery.surfaces.display import SOURCE, Display, SourceStates, missing_sources
@@ -197,7 +197,7 @@ def _search_tools(display: Display, sources: SourceStates | None) -> Tool:
             return ToolResult.failure(NO_QUERY)
         found = await toolbox.search_async(query, limit=MOST_TOOLS)
         shown = tools_found(display, found, limit)
-        sure = bool(shown) and is_sure(found)
+        sure = bool(shown) and is_confident(found)
         missing = [] if sure else missing_sources(toolbox, sources)
         if not shown:
             return nothing_found(display, query, missing, found.warnings)

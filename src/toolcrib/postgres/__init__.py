@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from toolcrib.postgres.database import PostgresDatabase as PostgresDatabase
     from toolcrib.postgres.index.filter import policy_filter as policy_filter
     from toolcrib.postgres.index.index import PostgresIndex as PostgresIndex
-    from toolcrib.postgres.replica import FromCatalog as FromCatalog, SharedSource as SharedSource
+    from toolcrib.postgres.replica import CatalogRunner as CatalogRunner, SharedSource as SharedSource
     from toolcrib.postgres.sessions import PostgresStore as PostgresStore
 
 _HOMES = {

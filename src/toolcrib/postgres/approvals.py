@@ -142,7 +142,7 @@ class State:
     awaited: set[str] = field(default_factory=set[str])
 
 
-class SharedLock:
+class PostgresApprovals:
     """The approvals of one name in one database (see `Approvals`)."""
 
     def __init__(self, url: str, *, keep: bool) -> None:
@@ -159,7 +159,7 @@ class SharedLock:
         self._following: asyncio.Task[None] | None = None
 
     @classmethod
-    def open(cls, url: str, sources: Iterable[str] = (), *, keep: bool = True) -> "SharedLock":
+    def open(cls, url: str, sources: Iterable[str] = (), *, keep: bool = True) -> "PostgresApprovals":
         """The lock of this name. One that is not there is made: then the first list of these sources is trusted.
 
         Without `keep` it only looks: nothing is written.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolcrib.errors import DuplicateToolError, UnknownToolError
 from toolcrib.postgres.database import PostgresDatabase
-from toolcrib.postgres.migrations import Component, Migration, bring_up
+from toolcrib.postgres.migrations import Component, Migration, migrate
 from toolcrib.tools.extraction import Extraction, Extractor
 from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.tool import Tool, ToolCall
@@ -254,7 +254,7 @@ class SharedCatalog:
         async with self._preparing:
             if not self._ready:
                 async with self.database.connection() as connection:
-                    await bring_up(connection, CATALOG)
+                    await migrate(connection, CATALOG)
                     query = "INSERT INTO toolcrib_catalog (tenant) VALUES (%s) ON CONFLICT DO NOTHING"
                     await connection.execute(query, (self.tenant,))
                 self._ready = True

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from toolcrib.errors import StoreError, require
-from toolcrib.postgres.migrations import Component, bring_up
+from toolcrib.postgres.migrations import Component, migrate
 from toolcrib.settings import SCHEMES
 
 if TYPE_CHECKING:
@@ -118,9 +118,9 @@ class PostgresDatabase:
     @asynccontextmanager
     async def connection(self) -> "AsyncGenerator[AsyncConnection[Any]]":
         """A connection on which each statement is kept at once."""
-        from toolcrib.postgres.errors import in_our_words
+        from toolcrib.postgres.errors import translated_errors
 
-        with in_our_words(self.place):
+        with translated_errors(self.place):
             async with (await self._pool()).connection() as connection:
                 yield connection
 
@@ -135,9 +135,9 @@ class PostgresDatabase:
         """A connection outside the pool, each statement kept at once: for those who keep it, such as listeners."""
         from psycopg import AsyncConnection
 
-        from toolcrib.postgres.errors import in_our_words
+        from toolcrib.postgres.errors import translated_errors
 
-        with in_our_words(self.place):
+        with translated_errors(self.place):
             async with await AsyncConnection.connect(autocommit=True, **self._parameters) as connection:
                 yield connection
 
@@ -146,9 +146,9 @@ class PostgresDatabase:
         """A connection for a thread without an event loop, each statement kept at once."""
         from psycopg import Connection
 
-        from toolcrib.postgres.errors import in_our_words
+        from toolcrib.postgres.errors import translated_errors
 
-        with in_our_words(self.place), Connection.connect(autocommit=True, **self._parameters) as connection:
+        with translated_errors(self.place), Connection.connect(autocommit=True, **self._parameters) as connection:
             yield connection
 
     async def write(self, work: Work[Result]) -> Result:
@@ -204,17 +204,17 @@ class PostgresDatabase:
     async def _again_when_lost(
         self, attempt: Callable[[], Awaitable[Result]], patience_seconds: float | None = None
     ) -> Result:
-        from toolcrib.postgres.errors import in_our_words, was_lost
+        from toolcrib.postgres.errors import is_connection_lost, translated_errors
 
         deadline = time.monotonic() + (PATIENCE_SECONDS if patience_seconds is None else patience_seconds)
-        with in_our_words(self.place):
+        with translated_errors(self.place):
             while True:
                 try:
                     return await attempt()
                 except StoreError:  # said by us, or by the work: not a broken connection
                     raise
                 except Exception as error:
-                    if not was_lost(error) or time.monotonic() >= deadline:
+                    if not is_connection_lost(error) or time.monotonic() >= deadline:
                         raise
                 await asyncio.sleep(ASK_AGAIN_SECONDS)
 
@@ -238,7 +238,7 @@ class PostgresDatabase:
         # Also when there is nothing to do: a pool tells only that nothing came in time, a connection of our own why.
         async with await AsyncConnection.connect(autocommit=True, **self._parameters) as connection:
             for component in self._components[len(room.brought_up) :]:
-                await bring_up(connection, component)
+                await migrate(connection, component)
                 room.brought_up.append(component)
 
     async def _open(self) -> "AsyncConnectionPool[Any]":

@@ -21,7 +21,7 @@ _WORDS: tuple[tuple[type[psycopg.Error], str, str], ...] = (
 )
 
 
-def was_lost(error: BaseException) -> bool:
+def is_connection_lost(error: BaseException) -> bool:
     """Whether the connection broke, so that another one may do better."""
     if isinstance(error, (PoolTimeout, psycopg.errors.ConnectionTimeout)):
         return False  # it was waited for long enough
@@ -38,7 +38,7 @@ def was_lost(error: BaseException) -> bool:
 
 
 @contextmanager
-def in_our_words(place: str) -> Generator[None]:
+def translated_errors(place: str) -> Generator[None]:
     """Turn the driver's errors into ours."""
     try:
         yield

@@ -37,7 +37,7 @@ class Component:
         return self.migrations[-1].version
 
 
-async def bring_up(connection: "AsyncConnection[Any]", component: Component) -> None:
+async def migrate(connection: "AsyncConnection[Any]", component: Component) -> None:
     """Bring a component's tables to the newest version, or leave them untouched."""
     if await version_of(connection, component) == component.version:
         return

@@ -91,7 +91,7 @@ logger = logging.getLogger(__name__)
 Key = tuple[str, str]  # tenant and session
 
 
-class SessionNews:
+class SessionNotifications:
     """The news of one database, told and heard in one event loop."""
 
     def __init__(self, database: PostgresDatabase) -> None:

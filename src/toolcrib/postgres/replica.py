@@ -16,7 +16,7 @@ from toolcrib.catalog.catalog import Catalog
 from toolcrib.errors import CatalogError, StoreError, ToolDefinitionError
 from toolcrib.postgres.catalog import CHANNEL, SharedCatalog, SharedTool, read
 from toolcrib.postgres.notifications import Listener
-from toolcrib.sources.source import Source, SourceState, ToolHolder
+from toolcrib.sources.source import Source, SourceState, ToolSink
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 
@@ -40,7 +40,7 @@ class Runner(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class FromCatalog:
+class CatalogRunner:
     """Tools whose code is in this process: a Python module, loaded as a catalog."""
 
     catalog: Catalog
@@ -55,7 +55,7 @@ class FromCatalog:
         return
 
 
-class FromSource:
+class SourceRunner:
     """Tools of a source that this replica opens itself, at the first call: an MCP server, a service."""
 
     def __init__(self, make: Callable[[Catalog], Source]) -> None:
@@ -112,7 +112,7 @@ class SharedSource:
     def __init__(
         self,
         shared: SharedCatalog,
-        catalog: ToolHolder,
+        catalog: ToolSink,
         *,
         runners: Mapping[str, Runner] | None = None,
         closes_database: bool = False,

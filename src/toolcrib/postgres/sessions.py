@@ -12,16 +12,16 @@ from toolcrib.errors import SessionBusyError, SessionLostError, StoreError
 from toolcrib.postgres import session_rows as confirmations, session_rows as leases, session_rows as rows
 from toolcrib.postgres.database import PostgresDatabase
 from toolcrib.postgres.migrations import version_of
-from toolcrib.postgres.notifications import SessionNews
+from toolcrib.postgres.notifications import SessionNotifications
 from toolcrib.postgres.session_rows import NOW, SESSIONS
-from toolcrib.stores.lease import Heartbeat, Lease, Owner, when_free
+from toolcrib.stores.lease import Heartbeat, Lease, Owner, acquire
 from toolcrib.stores.record import (
     Confirmation,
     LoggedEvent,
     Refusal,
+    Resolution,
     SessionInfo,
     SessionRecord,
-    Settled,
     Step,
     checked_id,
     checked_tenant,
@@ -29,7 +29,7 @@ from toolcrib.stores.record import (
     new_id,
     now,
 )
-from toolcrib.stores.session import Session, to_the_end
+from toolcrib.stores.session import Session, shielded
 from toolcrib.stores.store import PING_SECONDS, PlaceStatus, follow
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class PostgresWriter:
         lease: Lease,
         clock: Callable[[], datetime],
         lease_now: Callable[[], int | None],
-        news: SessionNews,
+        news: SessionNotifications,
     ) -> None:
         self._database = database
         self._lease = lease
@@ -74,7 +74,7 @@ class PostgresWriter:
 
         self._told(await self._database.send(keep))
 
-    async def settle_confirmation(self, id: str, digest: str | None, settled_as: Settled) -> Confirmation | Refusal:
+    async def settle_confirmation(self, id: str, digest: str | None, settled_as: Resolution) -> Confirmation | Refusal:
         at, again = microseconds(self._clock()), False
 
         async def settle(connection: "AsyncConnection[Any]") -> Confirmation | Refusal:
@@ -126,7 +126,7 @@ class PostgresStore:
         self._closes_database = isinstance(database, str)
         self._database = PostgresDatabase(database) if isinstance(database, str) else database
         self._database.require(SESSIONS)
-        self._news = SessionNews(self._database)
+        self._news = SessionNotifications(self._database)
         self._heartbeat = Heartbeat(self._renew)
         self._is_root = True
 
@@ -149,8 +149,8 @@ class PostgresStore:
         id = new_id() if session_id is None else checked_id(session_id)
         lease = Lease.wish(self._tenant, id)
         try:
-            record = await when_free(
-                lambda: to_the_end(self._begin(lease, create=create, take_over=take_over)), wait_seconds
+            record = await acquire(
+                lambda: shielded(self._begin(lease, create=create, take_over=take_over)), wait_seconds
             )
         except asyncio.CancelledError:
             await self._end(lease)  # it may have been taken just then
@@ -161,7 +161,7 @@ class PostgresStore:
         try:
             yield session
         finally:
-            self._heartbeat.let_go(lease)
+            self._heartbeat.remove(lease)
             await self._end(lease)
 
     async def _begin(self, lease: Lease, *, create: bool, take_over: bool) -> SessionRecord:
@@ -180,7 +180,7 @@ class PostgresStore:
 
     async def _end(self, lease: Lease) -> None:
         try:
-            await to_the_end(self._database.send(lambda connection: leases.release(connection, lease)))
+            await shielded(self._database.send(lambda connection: leases.release(connection, lease)))
             self._news.tell(lease.tenant, lease.session)
         except StoreError as error:  # must not hide what happened inside; the lease runs out by itself
             logger.warning("The session %r could not be given back: %s", lease.session, error)
@@ -255,7 +255,7 @@ class PostgresStore:
             again = True
             await rows.insert_session(connection, self._tenant, record)
 
-        await to_the_end(self._database.write(insert))
+        await shielded(self._database.write(insert))
 
     async def delete(self, session_id: str) -> None:
         """Forget a session. Refused while somebody has it open."""
@@ -270,13 +270,13 @@ class PostgresStore:
                 raise await rows.unknown_session(connection, self._tenant, id)
             again = True
 
-        await to_the_end(self._database.write(remove))
+        await shielded(self._database.write(remove))
 
     async def purge(self, older_than: timedelta) -> int:
         """Forget all sessions that were not changed for that long, and say how many; open ones stay."""
         before = microseconds(self._clock() - older_than)
         ids = await self._database.send(lambda connection: rows.select_ids_before(connection, self._tenant, before))
-        return sum([await to_the_end(self._purge_one(id, before)) for id in ids])
+        return sum([await shielded(self._purge_one(id, before)) for id in ids])
 
     async def _purge_one(self, id: str, before: int) -> int:
         async def remove(connection: "AsyncConnection[Any]") -> int:
@@ -296,7 +296,7 @@ class PostgresStore:
         if self._is_root:
             await self._news.close()
             if self._closes_database:
-                await to_the_end(self._database.close())
+                await shielded(self._database.close())
 
     async def __aenter__(self) -> Self:
         return self
@@ -360,7 +360,7 @@ class PostgresPlace:
 
         return await self._looks.read(read)
 
-    async def bring_up(self) -> None:
+    async def migrate(self) -> None:
         """Make the tables, or bring them to the newest form."""
         self._database.require(SESSIONS)
         async with self._database.connection():

@@ -11,30 +11,30 @@ from pathlib import Path
 import numpy as np
 
 from toolcrib.search.dense import Floats
-from toolcrib.search.fusion import WEIGHTS, Evidence, Network, WordSigns, fitted
+from toolcrib.search.fusion import WEIGHTS, Candidates, LexicalFeatures, Network, fitted
 from toolcrib.search.kernels.rows import Vectors
 
 Ranking = list[tuple[int, float]]
-OUTLOOK = 7  # what `outlook` adds to the features of a request
+OUTLOOK = 7  # what `confidence_features` adds to the features of a request
 
 
-class Judge:
+class Calibration:
     """Turns evidence into probabilities."""
 
     def __init__(self, path: Path = WEIGHTS) -> None:
         self._path = path
 
-    def lexical_is_right(self, said: WordSigns) -> float:
+    def p_lexical(self, said: LexicalFeatures) -> float:
         """How likely the lexical arm's first tool is the right one, from what that arm alone can know."""
         return _probability(self._lexical(np.array(said)))
 
-    def first_is_right(self, outlook: Floats) -> float:
+    def p_first(self, confidence_features: Floats) -> float:
         """How likely the first tool of the ranking is the right one."""
-        return _probability(self._first(outlook))
+        return _probability(self._first(confidence_features))
 
-    def some_tool_serves(self, outlook: Floats) -> float:
+    def p_answerable(self, confidence_features: Floats) -> float:
         """How likely the catalogue has a tool for this request at all."""
-        return _probability(self._serves(outlook))
+        return _probability(self._serves(confidence_features))
 
     def small_talk(self, query: Vectors) -> float:
         """How much a request sounds like small talk; only the built-in embedder's vectors can be read this way."""
@@ -60,7 +60,7 @@ class Judge:
         return line[:-1].astype(np.float32), float(line[-1])
 
 
-def outlook(evidence: Evidence, ranking: Ranking, parts: int, small_talk: float) -> Floats:
+def confidence_features(evidence: Candidates, ranking: Ranking, parts: int, small_talk: float) -> Floats:
     """The signs of a request together with how the ranking came out."""
     shares = [share for _, share in ranking[:5]] + [0.0] * 5
     # Of a request with parts the first tool may be one that only a part brought up.

@@ -9,20 +9,20 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from toolcrib.search.dense import DenseIndex, Nearness, passages
+from toolcrib.search.dense import DenseIndex, Similarity, passages
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
 from toolcrib.search.embedders.embedder import Embedder
 from toolcrib.search.kernels.rows import Vectors
-from toolcrib.search.lexical import AskedWord, LexicalIndex
-from toolcrib.search.rerank import WordMeanings
-from toolcrib.search.result import MAX_COMPANIONS, Hit, came_with, why, with_companions
+from toolcrib.search.lexical import LexicalIndex, QueryTerm
+from toolcrib.search.rerank import LateInteraction
+from toolcrib.search.result import MAX_COMPANIONS, Hit, companion_reason, why, with_companions
 from toolcrib.search.text import words
-from toolcrib.search.usage import Usage, pulled
+from toolcrib.search.usage import Usage, moved_toward
 from toolcrib.tools.tool import Tool
 
 # What an index follows: a catalogue, as far as it needs to know one, or the part of it that some may see.
 
-Where: TypeAlias = Callable[[Tool], bool]
+ToolFilter: TypeAlias = Callable[[Tool], bool]
 
 
 class Step(Protocol):
@@ -35,7 +35,7 @@ class Step(Protocol):
     def removed(self) -> Sequence[str]: ...
 
 
-class Followed(Protocol):
+class ToolFeed(Protocol):
     """A catalogue, as far as an index needs to know it."""
 
     def subscribe(self, listener: Callable[[Step], object], *, replay: bool = False) -> Callable[[], None]: ...
@@ -45,8 +45,8 @@ class Followed(Protocol):
 class Part:
     """Some tools of a catalogue, followed as if they were all."""
 
-    catalog: Followed
-    where: Where
+    catalog: ToolFeed
+    where: ToolFilter
 
     def subscribe(self, listener: Callable[[Step], object], *, replay: bool = False) -> Callable[[], None]:
         def pass_on(step: Step) -> None:
@@ -67,7 +67,7 @@ _NAMES = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")  # whatever could be a tool's na
 TOOLS_AT_ONCE = 500
 
 
-class Holdings:
+class Corpus:
     """Follows a catalogue step by step. Not safe under threads: its owner holds a lock."""
 
     def __init__(self, embedder: Embedder | None, usage: Usage) -> None:
@@ -75,7 +75,7 @@ class Holdings:
         self._usage = usage
         self.lexical = LexicalIndex()
         self.dense = DenseIndex(embedder.dimensions) if embedder and not embedder.remote else None
-        self.meanings = WordMeanings(embedder if isinstance(embedder, BuiltinEmbedder) else BuiltinEmbedder())
+        self.meanings = LateInteraction(embedder if isinstance(embedder, BuiltinEmbedder) else BuiltinEmbedder())
         self._tools: dict[int, Tool] = {}
         self._numbers: dict[str, int] = {}
         self._free: list[int] = []  # numbers of tools that left, to be used again
@@ -100,7 +100,7 @@ class Holdings:
         return self._tools[number]
 
     @property
-    def unsettled(self) -> bool:
+    def has_pending(self) -> bool:
         """Whether the dense arm is behind."""
         return bool(self._unread or self._unmoved)
 
@@ -109,7 +109,7 @@ class Holdings:
         """One more than the largest number in use, or ever used."""
         return self._size
 
-    def named_in(self, query: str) -> list[int]:
+    def ids_named_in(self, query: str) -> list[int]:
         """The tools a request calls by name: `cms_getPage`, `cms get page`, or names within a sentence."""
         whole = " ".join(words(query))
         if alike := self._spelled.get(whole):
@@ -146,13 +146,13 @@ class Holdings:
         self.lexical.add(numbered)
         self._committed = False
 
-    def settle_words(self) -> None:
+    def commit(self) -> None:
         """Make the lexical arm current."""
         if not self._committed:
             self.lexical.commit()
             self._committed = True
 
-    def settle_meaning(self) -> None:
+    def embed_pending(self) -> None:
         """Make the dense arm current. Raises `EmbedderError` when the embedder cannot answer; nothing is lost then."""
         if self._embedder is not None:
             if self._unread:
@@ -160,7 +160,7 @@ class Holdings:
             if self._unmoved and self.dense is not None:
                 self._move_along(self._embedder, self.dense)
 
-    def nearness(self, vectors: Vectors, allowed: NDArray[np.bool_] | None) -> list[Nearness]:
+    def nearness(self, vectors: Vectors, allowed: NDArray[np.bool_] | None) -> list[Similarity]:
         """How near the tools that are allowed are to each vector; empty when there is no dense arm yet."""
         if self.dense is None:
             return []
@@ -169,7 +169,7 @@ class Holdings:
             present = self.dense.alive & allowed[: len(self.dense)]
         else:
             present = None if self.dense.full else self.dense.alive
-        return [Nearness.of(row, present) for row in scores]
+        return [Similarity.of(row, present) for row in scores]
 
     def move(self, number: int) -> None:
         """Let a tool's vector follow its use, as soon as the dense arm settles."""
@@ -195,7 +195,7 @@ class Holdings:
         owns = embedder.embed_documents([passages(tool)[0] for tool in tools])
         asked = _embedded(embedder.embed_queries, [self._usage.requests(tool.name) for tool in tools])
         for number, own, requests in zip(numbers, owns, asked, strict=True):
-            dense.move(number, pulled(own, requests) if len(requests) else own)
+            dense.move(number, moved_toward(own, requests) if len(requests) else own)
         self._unmoved.clear()
 
 
@@ -216,12 +216,12 @@ def _embedded(embed: Callable[[Sequence[str]], Vectors], blocks: Sequence[Sequen
 
 
 def answer(
-    holdings: Holdings,
+    holdings: Corpus,
     usage: Usage,
-    asked: Sequence[AskedWord],
+    asked: Sequence[QueryTerm],
     ranking: Sequence[tuple[int, float]],
     limit: int,
-    where: Where | None,
+    where: ToolFilter | None,
 ) -> tuple[Hit, ...]:
     """The hits, with the companions of the best of them."""
     best = ranking[: limit + MAX_COMPANIONS]  # companions may be among them
@@ -239,13 +239,13 @@ def answer(
     said = {name: [word.meant or word.word for word in words] for name, words in zip(own, matched, strict=True)}
     return tuple(
         [
-            Hit(name=name, score=share, why=came_with(owner) if owner else why(said[name]))
+            Hit(name=name, score=share, why=companion_reason(owner) if owner else why(said[name]))
             for name, share, owner in found
         ]
     )
 
 
-def similar(holdings: Holdings, number: int, limit: int) -> tuple[Hit, ...]:
+def similar(holdings: Corpus, number: int, limit: int) -> tuple[Hit, ...]:
     """The tools nearest in meaning to one tool; without a dense arm, those that share its words."""
     dense = holdings.dense
     if dense is None or not dense.alive[number]:
@@ -258,7 +258,7 @@ def similar(holdings: Holdings, number: int, limit: int) -> tuple[Hit, ...]:
     )
 
 
-def _similar_words(holdings: Holdings, number: int, limit: int) -> tuple[Hit, ...]:
+def _similar_words(holdings: Corpus, number: int, limit: int) -> tuple[Hit, ...]:
     tool = holdings.tool(number)
     match = holdings.lexical.search(f"{tool.name} {tool.description}", limit + 1)
     return tuple(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.search.kernels import compiled
-from toolcrib.search.kernels.rows import Blocks, Coarse, CoarseRows, Places, Vectors, coarse
+from toolcrib.search.kernels.rows import CoarseRows, Places, Quantized, RowBlocks, Vectors, quantize
 from toolcrib.tools.tool import Tool
 
 # The texts of a tool that get a vector each: a request has to be near one of them, not near their average.
@@ -72,7 +72,7 @@ EXACT_UP_TO = 300
 SHORTLIST, LONGEST_SHORTLIST = 100, 200  # a twentieth of the tools, within these
 MIN_WASTE = 256  # rows; less is not worth moving the others for
 GROUP = 8  # scores of which only the highest is looked at, to find the highest of all
-GONE = -2.0  # the score of a number without a tool: farther than any tool can be
+ABSENT = -2.0  # the score of a number without a tool: farther than any tool can be
 
 _Held: TypeAlias = tuple[NDArray[np.int8], Vectors, NDArray[np.int8], Vectors, Places, Places]
 
@@ -89,7 +89,7 @@ class DenseIndex:
         self._shortlist = shortlist
         self._wholes = CoarseRows(dimensions)
         self._passages = CoarseRows(dimensions)
-        self._blocks = Blocks()  # of passages, a block a number
+        self._blocks = RowBlocks()  # of passages, a block a number
         self._alive: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
         self._readable: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # numbers with passages
         self._gone: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # numbers without a tool
@@ -125,7 +125,7 @@ class DenseIndex:
         self._held = None
         self.make_room(max(numbers) + 1)
         places, lengths = np.array(numbers), np.array([len(block) for block in blocks])
-        rows = coarse(np.concatenate(blocks))
+        rows = quantize(np.concatenate(blocks))
         ends = lengths.cumsum()
         firsts = ends - lengths
         self._wholes.put(places, rows.at(firsts))
@@ -148,7 +148,7 @@ class DenseIndex:
 
     def move(self, number: int, vector: Vectors) -> None:
         """Give a tool as a whole another place."""
-        self._wholes.put(np.array([number]), coarse(vector[None]))
+        self._wholes.put(np.array([number]), quantize(vector[None]))
 
     def scores(self, queries: Vectors) -> NDArray[np.float32]:
         """How near each tool (column) is to each query (row)."""
@@ -156,19 +156,19 @@ class DenseIndex:
         if compiled:
             scores = np.empty((len(queries), len(self)), dtype=np.float32)
             for query, row in zip(queries, scores, strict=True):
-                compiled.scores(query, *held, self._alive, self._read_at_most, WHOLE, GONE, row)
+                compiled.scores(query, *held, self._alive, self._read_at_most, WHOLE, ABSENT, row)
             return scores
-        asked = coarse(queries)
+        asked = quantize(queries)
         scores = self._wholes.view.near(asked)
         if len(self._gone):
-            scores[:, self._gone] = GONE  # before passages are read: tools that left take no place in the shortlist
+            scores[:, self._gone] = ABSENT  # before passages are read: tools that left take no place in the shortlist
         for place, row in enumerate(scores):
-            self._read_passages(Coarse(asked.numbers[place : place + 1], asked.steps[place : place + 1]), row)
+            self._read_passages(Quantized(asked.numbers[place : place + 1], asked.steps[place : place + 1]), row)
         return scores
 
     def nearest_passage(self, query: Vectors, number: int) -> int:
         """Which of a tool's texts is nearest: 0 for the whole, else the number of the passage."""
-        asked = coarse(query[None])
+        asked = quantize(query[None])
         passages = self._passages.view.at(self._blocks.of(number))
         whole = self._wholes.view.at(np.array([number]))
         return int(np.concatenate([whole.near(asked)[0], passages.near(asked)[0]]).argmax())
@@ -185,7 +185,7 @@ class DenseIndex:
             self._held = wholes.numbers, wholes.steps, passages.numbers, passages.steps, starts, ends
         return self._held
 
-    def _read_passages(self, asked: Coarse, scores: NDArray[np.float32]) -> None:
+    def _read_passages(self, asked: Quantized, scores: NDArray[np.float32]) -> None:
         """Let the passages of all tools count, or of those that are nearest as a whole."""
         if self._read_at_most >= len(self):
             likely = self._readable
@@ -232,7 +232,7 @@ USUAL_MEAN, USUAL_SPREAD, USUAL_TOOLS = 0.13, 0.095, 30  # cosines of requests a
 Floats: TypeAlias = NDArray[np.float64]
 
 
-class Nearness(NamedTuple):
+class Similarity(NamedTuple):
     """How near every tool is to a request, and where the nearest stand among them."""
 
     scores: NDArray[np.float32]  # by tool number
@@ -241,11 +241,11 @@ class Nearness(NamedTuple):
     spread: float
 
     @classmethod
-    def of(cls, scores: NDArray[np.float32], alive: NDArray[np.bool_] | None = None) -> "Nearness":
+    def of(cls, scores: NDArray[np.float32], alive: NDArray[np.bool_] | None = None) -> "Similarity":
         """Read off the scores of a dense arm; only the tools that are `alive` count, where not all are."""
         if alive is not None:
-            scores = np.where(alive, scores, np.float32(GONE))
-        nearest, tools, total, squares = (compiled.nearest if compiled else _nearest)(scores, DEPTH, GONE)
+            scores = np.where(alive, scores, np.float32(ABSENT))
+        nearest, tools, total, squares = (compiled.nearest if compiled else _nearest)(scores, DEPTH, ABSENT)
         mean, spread = mean_and_spread(total, squares, tools) if tools else (0.0, 1.0)
         return cls(scores=scores, nearest=nearest, mean=mean, spread=spread)
 
@@ -258,14 +258,14 @@ class Nearness(NamedTuple):
         nearest: list[float] = self.scores.take(self.nearest[:5]).tolist()
         return tuple(nearest)
 
-    def heights(self, numbers: NDArray[np.int64]) -> Floats:
+    def z_scores(self, numbers: NDArray[np.int64]) -> Floats:
         """Standard deviations above the mean; a tool whose vectors are still to come is neither near nor far."""
         if not self.nearest:
             return np.zeros(len(numbers))
         scores = self.scores.take(numbers).astype(np.float64)
-        heights = (scores - self.mean) / self.spread
-        heights[scores <= GONE] = 0.0
-        return heights
+        z_scores = (scores - self.mean) / self.spread
+        z_scores[scores <= ABSENT] = 0.0
+        return z_scores
 
 
 def _nearest(scores: NDArray[np.float32], depth: int, gone: float) -> tuple[tuple[int, ...], int, float, float]:

@@ -3,7 +3,7 @@
 A fixed rule loses somewhere: reciprocal ranks let a lexical arm that matched one stray word vote as loudly as a dense
 arm that is sure, and a lexical arm that has every word of the request needs no second opinion. So a very small network
 looks at the signs of the request (`evidence.FEATURES`) and says how much each way of scoring a candidate counts
-(`basis`). It was fitted by `training/fit.py` on requests no arm had seen.
+(`score_matrix`). It was fitted by `training/fit.py` on requests no arm had seen.
 """
 
 import json
@@ -16,11 +16,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from toolcrib.search.dense import DEPTH, GONE, Floats, Nearness
+from toolcrib.search.dense import ABSENT, DEPTH, Floats, Similarity
 from toolcrib.search.kernels import compiled
 from toolcrib.search.kernels.rows import Places
-from toolcrib.search.lexical import AskedWord, LexicalMatch
-from toolcrib.search.rerank import Closeness, WordMeanings
+from toolcrib.search.lexical import LexicalMatch, QueryTerm
+from toolcrib.search.rerank import Coverage, LateInteraction
 
 # What both arms say about one request, side by side: candidates with their scores, and signs of how sure each arm is.
 
@@ -51,7 +51,7 @@ FEATURES = (
 )
 
 
-class WordSigns(NamedTuple):
+class LexicalFeatures(NamedTuple):
     """The features that the words alone tell, by the names they have in `FEATURES` and in their order."""
 
     coverage: float
@@ -66,16 +66,16 @@ class WordSigns(NamedTuple):
     ties: float
 
 
-LEXICAL_FEATURES = tuple(FEATURES.index(name) for name in WordSigns._fields)
+LEXICAL_FEATURES = tuple(FEATURES.index(name) for name in LexicalFeatures._fields)
 
 
-class Evidence(NamedTuple):
+class Candidates(NamedTuple):
     """The candidates of both arms, and the features of the request as a whole."""
 
     numbers: NDArray[np.int64]  # first what the lexical arm found, in its order, then what else is near
     lexical: Floats  # 0..1 for each candidate
     dense: Floats  # standard deviations above the mean
-    close: Closeness  # the candidates read word by word
+    close: Coverage  # the candidates read word by word
     features: Floats  # in the order of FEATURES
 
 
@@ -84,12 +84,12 @@ class WordsOfTools(Protocol):
 
     def __len__(self) -> int: ...
 
-    def matched(self, numbers: Sequence[int], asked: Sequence[AskedWord]) -> list[list[AskedWord]]:
+    def matched(self, numbers: Sequence[int], asked: Sequence[QueryTerm]) -> list[list[QueryTerm]]:
         """The words of a request that the texts of each of these tools contain."""
         ...
 
 
-def read_words(match: LexicalMatch, lexical_index: WordsOfTools) -> WordSigns:
+def lexical_features(match: LexicalMatch, lexical_index: WordsOfTools) -> LexicalFeatures:
     """What the lexical arm's matches say about how sure it can be."""
     # Small lists all over, asked for several times a search: plain Python is faster here than arrays.
     best_score = match.scores[0] if match.scores else 1.0
@@ -98,7 +98,7 @@ def read_words(match: LexicalMatch, lexical_index: WordsOfTools) -> WordSigns:
     matched = best[0] if best else []
     whole = sum([word.rarity for word in asked]) or 1.0
     nearly = NEARLY * best_score
-    return WordSigns(
+    return LexicalFeatures(
         max([sum([word.weight for word in words]) for words in best], default=0.0) / whole,
         match.known_share,
         *_leads(match.scores, best_score),
@@ -112,8 +112,8 @@ def read_words(match: LexicalMatch, lexical_index: WordsOfTools) -> WordSigns:
 
 
 def gather(
-    match: LexicalMatch, said: WordSigns, nearness: Nearness, meanings: WordMeanings, text: str, depth: int
-) -> Evidence:
+    match: LexicalMatch, said: LexicalFeatures, nearness: Similarity, meanings: LateInteraction, text: str, depth: int
+) -> Candidates:
     """Put side by side what the lexical arm found, how near all tools are, and what the best of both say in detail.
 
     The first `depth` candidates of each arm are read word by word, or all where they are few.
@@ -124,20 +124,20 @@ def gather(
     numbers, columns, features = np.empty(room, dtype=np.int64), np.zeros((4, room)), np.empty(len(FEATURES))
     asked = depth, meanings.request(text)
     count = compiled.gather(
-        match.numbers, match.scores, said, *nearness, GONE, *asked, *meanings.held, numbers, columns, features
+        match.numbers, match.scores, said, *nearness, ABSENT, *asked, *meanings.held, numbers, columns, features
     )
     lexical, dense, *close = columns[:, :count]
-    return Evidence(numbers[:count], lexical, dense, Closeness(*close), features)
+    return Candidates(numbers[:count], lexical, dense, Coverage(*close), features)
 
 
-def reading_depth(tools: int, *, whole: bool) -> int:
+def rerank_depth(tools: int, *, whole: bool) -> int:
     """How many candidates of each arm are read word by word: of many tools more for a whole request, not for a part."""
     return min(DEPTH, READ_AT_LEAST + tools // READ_ONE_MORE_PER) if whole else READ_AT_LEAST
 
 
 def _gather(
-    match: LexicalMatch, said: WordSigns, nearness: Nearness, meanings: WordMeanings, text: str, depth: int
-) -> Evidence:
+    match: LexicalMatch, said: LexicalFeatures, nearness: Similarity, meanings: LateInteraction, text: str, depth: int
+) -> Candidates:
     named, nearest = match.numbers, nearness.nearest
     found = set(named)
     candidates = [*named, *[number for number in nearest if number not in found]]
@@ -148,7 +148,7 @@ def _gather(
     if named:
         lexical[: len(named)] = match.scores
         lexical /= match.scores[0]
-    dense = nearness.heights(numbers)
+    dense = nearness.z_scores(numbers)
     first = float(dense[0]) if named else 0.0
     highest = int(dense.argmax()) if len(numbers) else -1
     top = max(float(dense[highest]), 0.0) if len(numbers) else 0.0
@@ -175,15 +175,15 @@ def _gather(
         float(close.asked.max(initial=0.0)),
         float(close.told.max(initial=0.0)),
     ]
-    return Evidence(numbers=numbers, lexical=lexical, dense=dense, close=close, features=np.array(features))
+    return Candidates(numbers=numbers, lexical=lexical, dense=dense, close=close, features=np.array(features))
 
 
-def _read_some(candidates: Sequence[int], chosen: set[int], meanings: WordMeanings, text: str) -> Closeness:
+def _read_some(candidates: Sequence[int], chosen: set[int], meanings: LateInteraction, text: str) -> Coverage:
     """Read the chosen candidates; the others, which hardly win, count as having no word of the request."""
     at = [place for place, number in enumerate(candidates) if number in chosen]
     asked, told = np.zeros(len(candidates)), np.zeros(len(candidates))
     asked[at], told[at] = meanings.read(text, [candidates[place] for place in at])
-    return Closeness(asked, told)
+    return Coverage(asked, told)
 
 
 def _leads(scores: Sequence[float], unit: float) -> tuple[float, float]:
@@ -238,7 +238,7 @@ WAYS = 9
 SHARPNESS = 8.0  # closeness differs by tenths where it matters; a network learns best from numbers near one
 
 
-def basis(evidence: Evidence) -> Floats:
+def score_matrix(evidence: Candidates) -> Floats:
     """Nine ways of scoring each candidate; the network says what each is worth."""
     lexical, dense = evidence.lexical, evidence.dense / 4
     count = len(lexical)
@@ -270,7 +270,7 @@ class Fusion:
     def __init__(self, path: Path = WEIGHTS) -> None:
         self._path = path
 
-    def shares(self, evidence: Evidence) -> Floats:
+    def shares(self, evidence: Candidates) -> Floats:
         """How likely each candidate is the one asked for, as far as the arms can tell; adds up to one."""
         if compiled:
             shares = np.empty(len(evidence.numbers))
@@ -278,11 +278,11 @@ class Fusion:
             return shares
         if not len(evidence.numbers):
             return np.zeros(0)
-        logits = self._trust(evidence.features) @ basis(evidence)
+        logits = self._trust(evidence.features) @ score_matrix(evidence)
         weights = np.exp(logits - logits.max())
         return weights / weights.sum()
 
-    def ranking(self, whole: Evidence, parts: Sequence[Evidence]) -> list[tuple[int, float]]:
+    def ranking(self, whole: Candidates, parts: Sequence[Candidates]) -> list[tuple[int, float]]:
         """Tool numbers with their shares, best first. Each part of a request names a tool of its own."""
         evidence = [whole, *parts]
         shares = [self.shares(one) for one in evidence]

@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.errors import UnknownToolError
-from toolcrib.search.corpus import Followed, Holdings, Part, Step, Where, answer, similar
+from toolcrib.search.corpus import Corpus, Part, Step, ToolFeed, ToolFilter, answer, similar
 from toolcrib.search.embedders.builtin import BuiltinEmbedder, checked
 from toolcrib.search.embedders.embedder import Embedder, FallibleEmbedder
 from toolcrib.search.kernels.rows import Vectors
 from toolcrib.search.query import (
     STRATEGIES,
-    Findings,
-    Inquiry,
+    FusedResult,
+    QueryRunner,
     Strategy,
     Words,
     confidence,
@@ -53,7 +53,7 @@ class ToolIndex:
 
     def __init__(
         self,
-        catalog: Followed,
+        catalog: ToolFeed,
         embedder: Embedder | None = None,
         *,
         usage: Usage | None = None,
@@ -71,13 +71,13 @@ class ToolIndex:
         self._abstain = abstain
         self._decompose = decompose
         self._clock = clock
-        self._holdings = Holdings(self._embedder, self._usage)
-        self._inquiry = Inquiry(self._holdings, self._embedder)
+        self._holdings = Corpus(self._embedder, self._usage)
+        self._inquiry = QueryRunner(self._holdings, self._embedder)
         self._steps: deque[Step] = deque()
         self._changes = 0
         self._lock = RLock()
         self._asking = FallibleEmbedder(self._embedder, clock)
-        self._views: dict[Where, ToolIndex] = {}  # the one asked for last stands last
+        self._views: dict[ToolFilter, ToolIndex] = {}  # the one asked for last stands last
         self._learners: WeakSet[ToolIndex] = WeakSet([self])  # this index and its views: what one learns, all know
         # The listener only notes the step: a catalogue never waits for an embedder.
         self.close = catalog.subscribe(self._steps.append, replay=True)
@@ -87,7 +87,7 @@ class ToolIndex:
             self._follow()
             return len(self._holdings)
 
-    def search(self, query: str, *, limit: int = 5, where: Where | None = None) -> SearchResult:
+    def search(self, query: str, *, limit: int = 5, where: ToolFilter | None = None) -> SearchResult:
         """The tools that serve a request, best first, at most `limit`; none when nothing fits.
 
         Tools for which `where` is false are left out of the answer; how rare a word is still counts them. Where nobody
@@ -112,7 +112,7 @@ class ToolIndex:
             warnings=asked.warnings,
         )
 
-    async def search_async(self, query: str, *, limit: int = 5, where: Where | None = None) -> SearchResult:
+    async def search_async(self, query: str, *, limit: int = 5, where: ToolFilter | None = None) -> SearchResult:
         """The same from an event loop, which is never held up by a slow embedder or a large catalogue."""
         waiting = sum(len(step.added) for step in tuple(self._steps))
         slow = (self._embedder is not None and self._embedder.remote) or waiting > OFF_LOOP_FROM
@@ -125,7 +125,7 @@ class ToolIndex:
         finally:
             self._lock.release()
 
-    def only(self, where: Where) -> "ToolIndex":
+    def only(self, where: ToolFilter) -> "ToolIndex":
         """An index of just the tools for which `where` is true: nothing it says depends on the others.
 
         It follows the catalogue and shares what is learned. Ask for it before each search, with the same `where`: it is
@@ -177,7 +177,7 @@ class ToolIndex:
         self._usage.forget(name)
         self._follow_use(moved)
 
-    def _view(self, where: Where) -> "ToolIndex":
+    def _view(self, where: ToolFilter) -> "ToolIndex":
         view = ToolIndex(
             Part(self._catalog, where),
             self._embedder,
@@ -201,7 +201,7 @@ class ToolIndex:
                     if (number := index._holdings.number(name)) is not None:
                         index._holdings.move(number)
 
-    def _ask(self, query: str, where: Where | None, *, complete: bool = False) -> "_Asked":
+    def _ask(self, query: str, where: ToolFilter | None, *, complete: bool = False) -> "_Asked":
         """Take a request in, and embed it unless the words alone are sure; with `complete` also then."""
         with self._lock:
             warnings = self._catch_up()
@@ -217,26 +217,26 @@ class ToolIndex:
         vectors, failed = self._asking.embed_queries(said.meant)
         return asked._replace(vectors=vectors, warnings=warnings or failed)
 
-    def _findings(self, asked: "_Asked") -> Findings:
+    def _findings(self, asked: "_Asked") -> FusedResult:
         """What the arms say. The lock is held until the answer is made: numbers mean tools only that long."""
         said = asked.said
         if asked.changes != self._changes:
-            self._holdings.settle_words()
+            self._holdings.commit()
             said = self._inquiry.words(said.texts, self._allowed(asked.where), asked.strategy)
         if asked.vectors is None or self._holdings.dense is None:
-            return self._inquiry.by_words(said)
+            return self._inquiry.lexical_only(said)
         if self._arms == "dense":
-            return self._inquiry.by_meaning(said, asked.vectors)
-        both = self._inquiry.by_both(said, asked.vectors, asked.strategy)
+            return self._inquiry.dense_only(said, asked.vectors)
+        both = self._inquiry.fused(said, asked.vectors, asked.strategy)
         if said.enough:  # the meaning was asked for to be shown, and has no say
-            return self._inquiry.by_words(said)._replace(nearness=both.nearness, vector=both.vector)
+            return self._inquiry.lexical_only(said)._replace(nearness=both.nearness, vector=both.vector)
         return both
 
-    def _verdict(self, asked: "_Asked", findings: Findings) -> tuple[list[tuple[int, float]], Path, str]:
+    def _verdict(self, asked: "_Asked", findings: FusedResult) -> tuple[list[tuple[int, float]], Path, str]:
         """The ranking that becomes the answer, how it came about, and why it is empty."""
         where = asked.where
         named = [
-            number for number in self._holdings.named_in(asked.query) if where is None or where(self._tool(number))
+            number for number in self._holdings.ids_named_in(asked.query) if where is None or where(self._tool(number))
         ]
         return verdict(findings, asked.strategy, named, tools=len(self._holdings), abstain=self._abstain)
 
@@ -250,12 +250,12 @@ class ToolIndex:
     def _catch_up(self) -> tuple[str, ...]:
         """Make both arms current; gives warnings when the dense arm could not be."""
         self._follow()
-        self._holdings.settle_words()
-        if not self._holdings.unsettled or self._embedder is None:
+        self._holdings.commit()
+        if not self._holdings.has_pending or self._embedder is None:
             return ()
-        return self._asking.tried(self._holdings.settle_meaning)[1]
+        return self._asking.tried(self._holdings.embed_pending)[1]
 
-    def _allowed(self, where: Where | None) -> NDArray[np.bool_] | None:
+    def _allowed(self, where: ToolFilter | None) -> NDArray[np.bool_] | None:
         if where is None:
             return None
         mask = np.zeros(self._holdings.numbers, dtype=np.bool_)
@@ -277,7 +277,7 @@ class _Asked(NamedTuple):
     """A request on its way: what is known of it before the arms are compared."""
 
     query: str
-    where: Where | None
+    where: ToolFilter | None
     strategy: Strategy
     said: Words
     changes: int  # how many the index had taken in when the words were looked up

@@ -19,8 +19,8 @@ from tantivy import Document, Index, Occur, Query, SchemaBuilder, TextAnalyzerBu
 
 from toolcrib.search.dense import parameter_texts
 from toolcrib.search.kernels import compiled
-from toolcrib.search.text import brands, content_words, is_run, word_terms, words
-from toolcrib.search.typos import Vocabulary, mended, one_slip_apart
+from toolcrib.search.text import brands, content_words, is_unspaced, word_terms, words
+from toolcrib.search.typos import Vocabulary, corrected, is_one_edit_apart
 from toolcrib.tools.tool import Tool
 
 # How the words of a request are understood: what each stands for in this catalogue, and how telling it is.
@@ -29,7 +29,7 @@ GUESS = 0.6  # a word that was only guessed (another ending, a typo) counts that
 MAX_WORDS = 64  # of a request
 
 
-class AskedWord(NamedTuple):
+class QueryTerm(NamedTuple):
     """One word of a request: the terms it stands for and how rare it is. A tuple: each search makes a dozen."""
 
     word: str
@@ -49,7 +49,7 @@ class AskedWord(NamedTuple):
         return bool(self.terms)
 
 
-def spoken_words(text: str, frequency: Mapping[str, int]) -> list[str]:
+def query_words(text: str, frequency: Mapping[str, int]) -> list[str]:
     """The telling words of a request, each once; `frequency` knows the terms of the tools."""
     spoken = list(content_words(text))
     for name, opened in brands(text).items():
@@ -58,37 +58,37 @@ def spoken_words(text: str, frequency: Mapping[str, int]) -> list[str]:
     return spoken[:MAX_WORDS]
 
 
-def asked_word(word: str, frequency: Mapping[str, int], vocabulary: Vocabulary, *, tools: int) -> AskedWord:
+def asked_word(word: str, frequency: Mapping[str, int], vocabulary: Vocabulary, *, tools: int) -> QueryTerm:
     """How a word of a request is understood where terms stand in so many of the tools, by `frequency`."""
     own = tuple([term for term in word_terms(word) if term in frequency])
     if own:
-        return AskedWord(word, own, _rarity(own, frequency, tools))
-    taken = taken_for(word, vocabulary)
+        return QueryTerm(word, own, _rarity(own, frequency, tools))
+    taken = guess_meaning(word, vocabulary)
     terms = [term for guess in taken.words for term in word_terms(guess)[: None if taken.sure else 1]]
     found = tuple(dict.fromkeys([term for term in terms if term in frequency]))
     rarity = _rarity(found, frequency, tools)
-    return AskedWord(word, found, rarity, bool(found) and not taken.sure, taken.words[0] if taken.sure else "")
+    return QueryTerm(word, found, rarity, bool(found) and not taken.sure, taken.words[0] if taken.sure else "")
 
 
-class Taken(NamedTuple):
+class Guess(NamedTuple):
     """What an unknown word was taken for: a few words that it may stand for, or the one that was surely meant."""
 
     words: Sequence[str]
     sure: bool = False
 
 
-def taken_for(word: str, vocabulary: Vocabulary) -> Taken:
+def guess_meaning(word: str, vocabulary: Vocabulary) -> Guess:
     """What a word that no tool has may stand for."""
-    if is_run(word):  # one of which no single character is known resembles nothing
-        return Taken(())
+    if is_unspaced(word):  # one of which no single character is known resembles nothing
+        return Guess(())
     guesses = vocabulary.guesses(word)
-    near = [guess for guess in guesses if one_slip_apart(word, guess)]
-    if (near or not guesses) and (meant := mended(word, near)):
-        return Taken((meant,), sure=True)
-    return Taken(guesses)
+    near = [guess for guess in guesses if is_one_edit_apart(word, guess)]
+    if (near or not guesses) and (meant := corrected(word, near)):
+        return Guess((meant,), sure=True)
+    return Guess(guesses)
 
 
-def as_meant(text: str, asked: Iterable[AskedWord]) -> str:
+def with_typos_fixed(text: str, asked: Iterable[QueryTerm]) -> str:
     """The text with its slips of the fingers mended."""
     for word in asked:
         if word.meant:
@@ -96,7 +96,7 @@ def as_meant(text: str, asked: Iterable[AskedWord]) -> str:
     return text
 
 
-def guess_strength(asked: AskedWord) -> float:
+def guess_strength(asked: QueryTerm) -> float:
     """What each term of a word counts: several guesses share what one is worth."""
     return GUESS / len(asked.terms) ** 0.5 if asked.guessed else 1.0
 
@@ -112,7 +112,7 @@ HEAP_BYTES = 16_000_000
 TIDY_SECONDS = 0.002
 READ = 4_096  # words of requests that are kept at hand
 
-_Read: TypeAlias = tuple[AskedWord, list[tuple[Occur, Query]]]  # a word, and what Tantivy is asked for it
+_Read: TypeAlias = tuple[QueryTerm, list[tuple[Occur, Query]]]  # a word, and what Tantivy is asked for it
 
 
 class LexicalMatch(NamedTuple):
@@ -120,7 +120,7 @@ class LexicalMatch(NamedTuple):
 
     numbers: tuple[int, ...]
     scores: tuple[float, ...]
-    asked: tuple[AskedWord, ...]
+    asked: tuple[QueryTerm, ...]
 
     @property
     def known_share(self) -> float:
@@ -194,7 +194,7 @@ class LexicalIndex:
 
     def search(self, text: str, limit: int) -> LexicalMatch:
         """The `limit` tools that share the most telling words with the text."""
-        read = [self._remembered(word) for word in spoken_words(text, self._frequency)]
+        read = [self._remembered(word) for word in query_words(text, self._frequency)]
         asked = tuple([word for word, _ in read])
         parts = list(chain.from_iterable([queries for _, queries in read]))
         # Tantivy sets memory aside for the whole limit, and ends the process where there is not enough.
@@ -207,11 +207,11 @@ class LexicalIndex:
         scores = tuple([score for score, _ in found])
         return LexicalMatch(numbers=tuple(cast("list[int]", numbers)), scores=scores, asked=asked)
 
-    def read(self, text: str) -> tuple[AskedWord, ...]:
+    def read(self, text: str) -> tuple[QueryTerm, ...]:
         """How the request is understood: its telling words, unknown ones replaced by what they may stand for."""
-        return tuple(self._remembered(word)[0] for word in spoken_words(text, self._frequency))
+        return tuple(self._remembered(word)[0] for word in query_words(text, self._frequency))
 
-    def matched(self, numbers: Sequence[int], asked: Sequence[AskedWord]) -> list[list[AskedWord]]:
+    def matched(self, numbers: Sequence[int], asked: Sequence[QueryTerm]) -> list[list[QueryTerm]]:
         """The words of a request that the texts of each of these tools contain."""
         # Some terms are nobody's, where tools have left since.
         holders = [[self._holders[term] for term in word.terms if term in self._holders] for word in asked]
@@ -240,7 +240,7 @@ class LexicalIndex:
             read = self._read[word] = (asked, [(Occur.Should, query) for query in self._queries(asked)])
         return read
 
-    def _queries(self, asked: AskedWord) -> list[Query]:
+    def _queries(self, asked: QueryTerm) -> list[Query]:
         queries = [Query.term_query(self._schema, "text", term, "freq") for term in asked.terms]
         if not asked.guessed:
             return queries

@@ -12,17 +12,17 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from toolcrib.search.confidence import Judge, Ranking, outlook
-from toolcrib.search.corpus import Holdings
-from toolcrib.search.dense import DEPTH, GONE, Nearness, passages
+from toolcrib.search.confidence import Calibration, Ranking, confidence_features
+from toolcrib.search.corpus import Corpus
+from toolcrib.search.dense import ABSENT, DEPTH, Similarity, passages
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
 from toolcrib.search.embedders.embedder import Embedder
-from toolcrib.search.fusion import Fusion, WordSigns, WordsOfTools, gather, read_words, reading_depth
+from toolcrib.search.fusion import Fusion, LexicalFeatures, WordsOfTools, gather, lexical_features, rerank_depth
 from toolcrib.search.kernels.rows import Vectors
-from toolcrib.search.lexical import LexicalMatch, as_meant
-from toolcrib.search.rerank import WordMeanings
+from toolcrib.search.lexical import LexicalMatch, with_typos_fixed
+from toolcrib.search.rerank import LateInteraction
 from toolcrib.search.result import Explanation, Path
-from toolcrib.search.text import FILLERS, content_words, is_run, words
+from toolcrib.search.text import STOP_WORDS, content_words, is_unspaced, words
 
 # How to search, by the size of the catalogue. Data: pass your own tuple to `ToolIndex` to change it.
 
@@ -60,7 +60,7 @@ def strategy_for(tools: int, strategies: Sequence[Strategy] = STRATEGIES) -> Str
 UNDERSTOOD = 0.5  # how much of a request the best tool must contain for words to be enough
 TIED = 0.9  # of the best score: words do not tell such a tool from the best, meaning has to
 WORDS_SERVE = 0.15  # how sure the lexical arm must be to answer when it is alone
-SILENT = Nearness(scores=np.zeros(0, dtype=np.float32), nearest=(), mean=0.0, spread=1.0)
+SILENT = Similarity(scores=np.zeros(0, dtype=np.float32), nearest=(), mean=0.0, spread=1.0)
 
 
 class Words(NamedTuple):
@@ -70,16 +70,16 @@ class Words(NamedTuple):
     meant: tuple[str, ...]  # the same, with slips of the fingers mended
     matches: tuple[LexicalMatch, ...]
     allowed: NDArray[np.bool_] | None  # by number; None when every tool may be found
-    signs: WordSigns  # of the whole request
+    signs: LexicalFeatures  # of the whole request
     sure: float  # that the first tool is right
     enough: bool = False  # no need to ask for the meaning
 
 
-class Findings(NamedTuple):
+class FusedResult(NamedTuple):
     """Everything one request brought to light."""
 
     words: Words
-    nearness: Nearness
+    nearness: Similarity
     vector: Vectors | None
     ranking: Ranking
     lexical_sure: float
@@ -101,19 +101,19 @@ class BothArms(Protocol):
     def lexical(self) -> LexicalArm: ...
 
     @property
-    def meanings(self) -> WordMeanings: ...
+    def meanings(self) -> LateInteraction: ...
 
-    def nearness(self, vectors: Vectors, allowed: NDArray[np.bool_] | None) -> list[Nearness]:
+    def nearness(self, vectors: Vectors, allowed: NDArray[np.bool_] | None) -> list[Similarity]:
         """How near the tools are to each vector; empty when there is no dense arm yet."""
         ...
 
 
-class Inquiry:
+class QueryRunner:
     """Asks the holdings, with the fitted judges."""
 
     def __init__(self, holdings: BothArms, embedder: Embedder | None) -> None:
         self._holdings = holdings
-        self._fusion, self._judge = Fusion(), Judge()
+        self._fusion, self._judge = Fusion(), Calibration()
         # Only the built-in embedder's vectors can be told from small talk: the line was fitted to them.
         self._hears_small_talk = isinstance(embedder, BuiltinEmbedder)
 
@@ -122,14 +122,14 @@ class Inquiry:
         hidden = 0 if allowed is None else int(len(allowed) - allowed.sum())
         matches = tuple(_visible(self._holdings.lexical.search(text, DEPTH + hidden), allowed) for text in texts)
         whole = matches[0]
-        signs = read_words(whole, self._holdings.lexical)
-        sure = self._judge.lexical_is_right(signs) if whole.numbers else 0.0
+        signs = lexical_features(whole, self._holdings.lexical)
+        sure = self._judge.p_lexical(signs) if whole.numbers else 0.0
         # Several errands need both arms, and one rare word can make the lexical arm sure of the wrong tool.
         understood = len(texts) == 1 and signs.coverage > UNDERSTOOD
         enough = understood and sure > strategy.lexical_above and not _is_tied(whole)
         return Words(
             texts=tuple(texts),
-            meant=tuple(as_meant(text, match.asked) for text, match in zip(texts, matches, strict=True)),
+            meant=tuple(with_typos_fixed(text, match.asked) for text, match in zip(texts, matches, strict=True)),
             matches=matches,
             allowed=allowed,
             signs=signs,
@@ -137,13 +137,13 @@ class Inquiry:
             enough=enough,
         )
 
-    def by_words(self, words: Words) -> Findings:
+    def lexical_only(self, words: Words) -> FusedResult:
         """What the lexical arm says alone."""
         match, sure = words.matches[0], words.sure
         ranking = [
             (number, sure * score / match.scores[0]) for number, score in zip(match.numbers, match.scores, strict=True)
         ]
-        return Findings(
+        return FusedResult(
             words=words,
             nearness=SILENT,
             vector=None,
@@ -154,39 +154,39 @@ class Inquiry:
             path="lexical",
         )
 
-    def by_meaning(self, words: Words, vectors: Vectors) -> Findings:
+    def dense_only(self, words: Words, vectors: Vectors) -> FusedResult:
         """What the dense arm says alone."""
         nearness = self._nearness(words, vectors)[0]
-        both = self.by_both(words, vectors)
+        both = self.fused(words, vectors)
         ranking = [(number, float(nearness.scores[number])) for number in nearness.nearest]
         return both._replace(ranking=ranking, path="dense")
 
-    def by_both(self, words: Words, vectors: Vectors, strategy: Strategy | None = None) -> Findings:
+    def fused(self, words: Words, vectors: Vectors, strategy: Strategy | None = None) -> FusedResult:
         """What both say together; `vectors` are those of the request and of its parts."""
         seen = self._nearness(words, vectors)
         others = words.matches[1:]
-        signs = [words.signs, *(read_words(match, self._holdings.lexical) for match in others)]
+        signs = [words.signs, *(lexical_features(match, self._holdings.lexical) for match in others)]
         tools = len(self._holdings.lexical)
         evidence = [
-            gather(match, said, near, self._holdings.meanings, text, reading_depth(tools, whole=not place))
+            gather(match, said, near, self._holdings.meanings, text, rerank_depth(tools, whole=not place))
             for place, (match, said, near, text) in enumerate(zip(words.matches, signs, seen, words.meant, strict=True))
         ]
         ranking = self._fusion.ranking(evidence[0], evidence[1:])
         small_talk = self._judge.small_talk(vectors[0]) if self._hears_small_talk else 0.0
-        prospect = outlook(evidence[0], ranking, len(others), small_talk)
+        prospect = confidence_features(evidence[0], ranking, len(others), small_talk)
         heard = strategy is not None and words.sure > strategy.blended_above
-        return Findings(
+        return FusedResult(
             words=words,
             nearness=seen[0],
             vector=vectors[0],
             ranking=ranking,
             lexical_sure=words.sure,
-            confidence=self._judge.first_is_right(prospect),
-            serves=self._judge.some_tool_serves(prospect),
+            confidence=self._judge.p_first(prospect),
+            serves=self._judge.p_answerable(prospect),
             path="blended" if heard else "dense",
         )
 
-    def _nearness(self, words: Words, vectors: Vectors) -> list[Nearness]:
+    def _nearness(self, words: Words, vectors: Vectors) -> list[Similarity]:
         return self._holdings.nearness(vectors, words.allowed) or [SILENT] * len(words.texts)
 
 
@@ -205,8 +205,8 @@ def _visible(match: LexicalMatch, allowed: NDArray[np.bool_] | None) -> LexicalM
 
 
 def explanation(
-    holdings: Holdings,
-    findings: Findings,
+    holdings: Corpus,
+    findings: FusedResult,
     strategy: Strategy,
     query: str,
     number: int,
@@ -223,7 +223,7 @@ def explanation(
     matched = holdings.lexical.matched([number], asked)[0]
     order = [found for found, _ in ranking]
     near = findings.nearness.scores
-    seen = number < len(near) and bool(near[number] > GONE)
+    seen = number < len(near) and bool(near[number] > ABSENT)
     # Without a dense arm nothing was read, and the table is not loaded for it.
     close = holdings.meanings.read(findings.words.meant[0], [number] if seen else [])
     nearest = ""
@@ -297,7 +297,7 @@ _JOINTS = re.compile(
 def parts(text: str) -> list[str]:
     """The errands in a request, in order; empty when it is one errand."""
     said = words(text)
-    if len([word for word in said if word not in FILLERS]) < 2 * MIN_WORDS and not _is_dense(text):
+    if len([word for word in said if word not in STOP_WORDS]) < 2 * MIN_WORDS and not _is_dense(text):
         return []
     sentences = [piece for piece in _SENTENCES.split(text[:4_000]) if piece.strip()]
     found: list[str] = []
@@ -326,7 +326,7 @@ def _is_short(piece: str) -> bool:
 
 def _is_dense(piece: str) -> bool:
     """Whether a piece of an unspaced script says enough: four characters of Chinese are two words."""
-    return any(len(word) >= 4 and is_run(word) for word in words(piece))
+    return any(len(word) >= 4 and is_unspaced(word) for word in words(piece))
 
 
 # What becomes of the findings: an answer, in which order and by which way, or a word on why there is none.
@@ -336,7 +336,7 @@ NOTHING_FITS = "No tool fits this request."
 
 
 def verdict(
-    findings: Findings, strategy: Strategy, named: Sequence[int], *, tools: int, abstain: bool
+    findings: FusedResult, strategy: Strategy, named: Sequence[int], *, tools: int, abstain: bool
 ) -> tuple[list[tuple[int, float]], Path, str]:
     """The ranking that becomes the answer, how it came about, and why it is empty.
 
@@ -355,6 +355,6 @@ def verdict(
     return findings.ranking, findings.path, ""
 
 
-def confidence(path: Path, findings: Findings) -> float:
+def confidence(path: Path, findings: FusedResult) -> float:
     """How likely the first hit is right; a tool called by its name is, and no hit is not."""
     return {"exact": 1.0, "none": 0.0}.get(path, findings.confidence)

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
-from toolcrib.search.kernels.rows import Blocks, GrowingRows, Places, Vectors
-from toolcrib.search.text import FILLERS, content_words, is_run, words
+from toolcrib.search.kernels.rows import GrowingRows, Places, RowBlocks, Vectors
+from toolcrib.search.text import STOP_WORDS, content_words, is_unspaced, words
 
 DIMENSIONS = 64  # of the 256; the table is turned so that its first ones tell most
 TOOL_WORDS = 64
@@ -24,14 +24,14 @@ MIN_WASTE = 4_096  # words of tools that left; fewer are not worth tidying up
 _NO_WORD = ""  # what a tool without words has
 
 
-class Closeness(NamedTuple):
+class Coverage(NamedTuple):
     """How close each candidate is to a request, word by word: 1 where every word has its like."""
 
     asked: NDArray[np.float64]  # of the request, how much the tool speaks of
     told: NDArray[np.float64]  # of the tool, how much the request asks for
 
 
-class WordMeanings:
+class LateInteraction:
     """The words of a changing set of tools, by number, and what they mean."""
 
     def __init__(self, embedder: BuiltinEmbedder) -> None:
@@ -40,7 +40,7 @@ class WordMeanings:
         self._directions, self._worth = GrowingRows(DIMENSIONS, np.float32), GrowingRows(1, np.float32)
         self._directions.extend(np.zeros((1, DIMENSIONS), dtype=np.float32))
         self._worth.extend(np.ones((1, 1), dtype=np.float32))
-        self._blocks = Blocks(shared=1)  # of words, a block a tool
+        self._blocks = RowBlocks(shared=1)  # of words, a block a tool
         self._words, self._shares = GrowingRows(1, np.int32), GrowingRows(1, np.float32)  # their ids and shares of it
         self._words.extend(np.zeros((1, 1), dtype=np.int32))
         self._shares.extend(np.ones((1, 1), dtype=np.float32))
@@ -76,12 +76,12 @@ class WordMeanings:
         """Where the words of each tool begin and end, their ids, what each id means, and the share of each word."""
         return *self._blocks.bounds, self._words.view, self._directions.view, self._shares.view
 
-    def read(self, text: str, numbers: Sequence[int]) -> Closeness:
+    def read(self, text: str, numbers: Sequence[int]) -> Coverage:
         """How close these tools are to a request."""
         # Of no tools nothing is asked: the table is not loaded for it.
         request = self.request(text) if len(numbers) else []
         if not request:
-            return Closeness(np.zeros(len(numbers)), np.zeros(len(numbers)))
+            return Coverage(np.zeros(len(numbers)), np.zeros(len(numbers)))
         asked, worth = _apart(np.array(request))
         self._blocks.make_room(max(numbers) + 1)
         rows, starts = self._blocks.at(np.array(numbers))
@@ -92,7 +92,7 @@ class WordMeanings:
         for column in near.T[1:]:  # a dozen long steps instead of a thousand short ones
             np.maximum(closest, column, out=closest)
         spoken = np.add.reduceat(closest * self._shares.view.take(rows), starts)
-        return Closeness(found.astype(np.float64), spoken.astype(np.float64))
+        return Coverage(found.astype(np.float64), spoken.astype(np.float64))
 
     def _learn(self, fresh: Iterable[str]) -> None:
         new = list(fresh)
@@ -118,9 +118,9 @@ def _telling(said: Iterable[str]) -> Iterator[str]:
     """The words that can point at a tool, each once; a run of an unspaced script in pieces of two characters."""
     seen: set[str] = set()
     for word in said:
-        pieces = [word[at : at + 2] for at in range(len(word) - 1)] if len(word) > 2 and is_run(word) else (word,)
+        pieces = [word[at : at + 2] for at in range(len(word) - 1)] if len(word) > 2 and is_unspaced(word) else (word,)
         for piece in pieces:
-            if piece not in FILLERS and piece not in seen:
+            if piece not in STOP_WORDS and piece not in seen:
                 seen.add(piece)
                 yield piece
 

@@ -63,7 +63,7 @@ def why(words: Sequence[str]) -> str:
     return f"words: {', '.join(words)}" if words else "similar meaning"
 
 
-def came_with(owner: str) -> str:
+def companion_reason(owner: str) -> str:
     """Why a companion is in the answer."""
     return f"often used with {owner}"
 

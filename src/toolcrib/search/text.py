@@ -19,7 +19,7 @@ _FILLERS = """
     is it its let like make me my need of on or our please should so some tell that the their them then there these
     they this to us want was we were what when where which who will with would you your
 """
-FILLERS = frozenset(_FILLERS.split())
+STOP_WORDS = frozenset(_FILLERS.split())
 
 
 # Longer texts say nothing more about what is wanted, and a request may be anything, also 100 kB of it.
@@ -96,7 +96,7 @@ def brands(text: str) -> dict[str, tuple[str, ...]]:
     return {name.lower(): _read(name) for name in _BRAND.findall(text[:MAX_CHARACTERS])}
 
 
-def is_run(word: str) -> bool:
+def is_unspaced(word: str) -> bool:
     """Whether the word is a run of a script that puts no spaces between words."""
     return not word.isascii() and _RUN.fullmatch(word) is not None
 
@@ -121,13 +121,13 @@ def content_words(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)  # one search asks for those of its request, and of each part, half a dozen times
 def _content_words(text: str) -> tuple[str, ...]:
-    return tuple([word for word in dict.fromkeys(words(text)) if word not in FILLERS])
+    return tuple([word for word in dict.fromkeys(words(text)) if word not in STOP_WORDS])
 
 
 def word_terms(word: str) -> tuple[str, ...]:
     """The terms of one word; the first is its own, the others are weaker."""
     # Runs are whole sentences: they seldom come again, and thousands of terms would be kept for each.
-    return _run_terms(word) if is_run(word) else _spelled_terms(word[:MAX_LETTERS])
+    return _run_terms(word) if is_unspaced(word) else _spelled_terms(word[:MAX_LETTERS])
 
 
 def _run_terms(run: str) -> tuple[str, ...]:

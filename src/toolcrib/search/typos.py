@@ -27,7 +27,7 @@ MIN_LETTERS, MAX_LETTERS = 5, 20  # a slip in a shorter word makes another word
 RECENT = 2_000  # words that are looked through one by one before the sums are sorted anew
 
 
-class Slips:
+class TypoIndex:
     """Known words by their shortened forms. Words are only ever added; who asks must know which still count."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Slips:
             self._known.add(word)
             self._words.append(word)
             if self._sorted:
-                for form in shortened_forms(word):
+                for form in deletion_hashes(word):
                     self._recent.setdefault(form, []).append(word)
 
     def near(self, word: str) -> list[str]:
@@ -57,15 +57,15 @@ class Slips:
             return []
         found = {self._words[owner] for owner in self._owners_near(word)}
         if self._recent:
-            for form in shortened_forms(word):
+            for form in deletion_hashes(word):
                 found.update(self._recent.get(form, ()))
-        return [known for known in sorted(found) if one_slip_apart(word, known)]
+        return [known for known in sorted(found) if is_one_edit_apart(word, known)]
 
     def _owners_near(self, word: str) -> list[int]:
         """Which words share a form with this one, as far as they are sorted."""
         if compiled:
             return compiled.one_slip(word, self._sums, self._owners)
-        wanted = np.array(shortened_forms(word), dtype=np.uint32)
+        wanted = np.array(deletion_hashes(word), dtype=np.uint32)
         first = self._sums.searchsorted(wanted)
         owners: list[int] = []
         # Most words are near no other: only the forms that are there are followed to the end of their equals.
@@ -75,7 +75,7 @@ class Slips:
         return owners
 
     def _sort(self) -> None:
-        forms = [shortened_forms(word) for word in self._words]
+        forms = [deletion_hashes(word) for word in self._words]
         sums = np.array([form for own in forms for form in own], dtype=np.uint32)
         owners = np.repeat(np.arange(len(forms)), [len(own) for own in forms])
         order = np.argsort(sums, kind="stable")
@@ -84,7 +84,7 @@ class Slips:
         self._recent = {}
 
 
-def one_slip_apart(one: str, other: str) -> bool:
+def is_one_edit_apart(one: str, other: str) -> bool:
     """Whether one edit, or one swap of neighbours, makes the words equal."""
     if one == other or abs(len(one) - len(other)) > 1:
         return False
@@ -97,7 +97,7 @@ def one_slip_apart(one: str, other: str) -> bool:
     return longer[at + 1 :] == shorter[at:]
 
 
-def shortened_forms(word: str) -> list[int]:
+def deletion_hashes(word: str) -> list[int]:
     """The sums of a word and of all its forms that lack one letter."""
     letters = word.encode() if word.isascii() else None
     if letters is not None:
@@ -118,7 +118,7 @@ _ALPHABETS = ("abcdefghijklmnopqrstuvwxyz", "абвгдежзийклмнопр�
 _LETTERS = {letter: letters for letters in _ALPHABETS for letter in letters}
 
 
-def mended(word: str, near: Sequence[str]) -> str:
+def corrected(word: str, near: Sequence[str]) -> str:
     """The word that was meant by this one; empty when it may well be a word. `near` are known ones, one slip away."""
     if not MIN_LETTERS <= len(word) <= MAX_LETTERS or not word.isalpha():
         return ""
@@ -205,7 +205,7 @@ class Vocabulary:
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
         self._ordered: list[str] = []
-        self._slips = Slips()
+        self._slips = TypoIndex()
 
     def __contains__(self, word: object) -> bool:
         return word in self._counts

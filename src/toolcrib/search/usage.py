@@ -137,7 +137,7 @@ def _readable(request: str) -> str:
     return " ".join(request.encode("utf-8", "replace").decode("utf-8").split())[:MAX_CHARACTERS]
 
 
-def pulled(own: Vectors, requests: Vectors) -> Vectors:
+def moved_toward(own: Vectors, requests: Vectors) -> Vectors:
     """A tool's vector moved toward the mean of the requests that led to it; of length one again."""
     mean = requests.mean(axis=0)
     pull = min(MAX_PULL, len(requests) / (len(requests) + PRIOR))

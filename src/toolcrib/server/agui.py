@@ -40,7 +40,7 @@ from toolcrib.errors import StoreError, UnknownSessionError
 from toolcrib.server.middleware import refused
 from toolcrib.server.runs import STOPPED, Happening, LiveRun
 from toolcrib.server.schemas import MOST_TEXT, Refusal
-from toolcrib.server.services import HouseHere, StoreHere
+from toolcrib.server.services import ServicesHere, StoreHere
 from toolcrib.stores.record import checked_id
 from toolcrib.stores.session import Session
 from toolcrib.stores.store import Store
@@ -61,7 +61,7 @@ EXAMPLE = {"threadId": "t1", "runId": "r1", "messages": [{"id": "m1", "role": "u
     },
     openapi_extra={"requestBody": {"content": {"application/json": {"example": EXAMPLE}}}},
 )
-async def run_agent(asked: RunAgentInput, house: HouseHere, store: StoreHere) -> Response:
+async def run_agent(asked: RunAgentInput, house: ServicesHere, store: StoreHere) -> Response:
     """Run the agent for an AG-UI front end: say the last user message, or answer what a run waits for (`resume`)."""
     happening = _happening(asked, house.served.crib)
     await _make_thread(store, asked.thread_id)

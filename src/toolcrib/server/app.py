@@ -24,7 +24,7 @@ from toolcrib.server.routes import (
 )
 from toolcrib.server.runs import Runs
 from toolcrib.server.schemas import Refusal
-from toolcrib.server.services import House, Served, Warming
+from toolcrib.server.services import Served, Services, Warmup
 from toolcrib.serving import Options
 
 # A server that listens: uvicorn around the app, ended by a signal, with time for what is under way.
@@ -81,19 +81,19 @@ def create_app(served: Served, options: Options | None = None) -> FastAPI:
     """An ASGI app. When it ends, runs are given `grace_seconds` to finish, and are parked after that."""
     options = options or Options()
     metrics = Metrics(is_tool=lambda name: name in served.crib.catalog)
-    house = House(
+    house = Services(
         served=served,
         options=options,
         runs=Runs(most=options.most_runs, watch=metrics),
         metrics=metrics,
-        warming=Warming(served.crib, wanted=options.warm_up),
+        warming=Warmup(served.crib, wanted=options.warm_up),
     )
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncGenerator[None]:
         house.runs.closing = False
         async with AsyncExitStack() as opened:
-            for one in (served.store, served.crib.thinker, *served.opens):
+            for one in (served.store, served.crib.llm, *served.opens):
                 await opened.enter_async_context(one)
             warming = asyncio.create_task(house.warming())
             yield

@@ -36,7 +36,7 @@ from toolcrib.errors import (
 )
 from toolcrib.server.metrics import OTHER, Metrics
 from toolcrib.server.services import SITE
-from toolcrib.serving import Options, Rates
+from toolcrib.serving import Options, RateLimiter
 
 # Around every answer: headers that keep browsers from harm, a line in the log, and the count for the metrics.
 
@@ -199,7 +199,7 @@ class Guard:
         self._app = app
         self._options = options
         self._metrics = metrics
-        self._rates = Rates(options.requests_per_second, options.burst)
+        self._rates = RateLimiter(options.requests_per_second, options.burst)
         self._tenants = [(_digest(secret), _cookie_value(secret), who) for secret, who in options.tokens.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

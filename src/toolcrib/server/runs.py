@@ -103,7 +103,7 @@ class LiveRun:
 Told = AsyncGenerator[Numbered | None]  # None after a silence
 
 
-async def told_here(run: LiveRun, store: Store, session: str, number: int | None, *, ping_seconds: float) -> Told:
+async def follow_local(run: LiveRun, store: Store, session: str, number: int | None, *, ping_seconds: float) -> Told:
     """What happens in a run of this replica; with a number, all that stands behind it."""
     if number is not None:
         first = await run.first_number()
@@ -114,7 +114,7 @@ async def told_here(run: LiveRun, store: Store, session: str, number: int | None
         yield one
 
 
-async def told_elsewhere(store: Store, session: str, number: int | None, *, ping_seconds: float) -> Told | None:
+async def follow_remote(store: Store, session: str, number: int | None, *, ping_seconds: float) -> Told | None:
     """What the log has behind a number, and what another replica adds to it; None when that is nothing.
 
     A replica that was killed may have told more than it kept. Who heard that goes on where the log ends.

@@ -15,9 +15,9 @@ from toolcrib.agent.crib import Crib
 from toolcrib.agent.models import name_of
 from toolcrib.agent.offline import OfflineModel
 from toolcrib.agent.runner import run
-from toolcrib.discovery.costs import own_queries
+from toolcrib.discovery.costs import sample_queries
 from toolcrib.discovery.toolbox import Toolbox
-from toolcrib.discovery.visibility import sight_of
+from toolcrib.discovery.visibility import visibility_for
 from toolcrib.errors import StoreError, UnknownSessionError
 from toolcrib.policy.policy import Decision, Policy, Rule
 from toolcrib.search.index import ToolIndex
@@ -71,7 +71,7 @@ class Served:
 
     @property
     def model(self) -> str:
-        return name_of(self.crib.thinker)
+        return name_of(self.crib.llm)
 
     @property
     def version(self) -> str:
@@ -83,7 +83,7 @@ class Served:
 logger = logging.getLogger(__name__)
 
 
-class Warming:
+class Warmup:
     """The first search and the first turn are slow: vocabularies, templates and tables are read then."""
 
     def __init__(self, crib: Crib, *, wanted: bool = True) -> None:
@@ -105,7 +105,7 @@ class Warming:
 
 
 def _rehearse(crib: Crib) -> None:
-    for query in own_queries(list(crib.catalog), count=1):
+    for query in sample_queries(list(crib.catalog), count=1):
         crib.tool_index.search(query)
         asyncio.run(_turn(crib, query))
 
@@ -122,14 +122,14 @@ Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class House:
+class Services:
     """A server's parts."""
 
     served: Served
     options: Options
     runs: Runs
     metrics: Metrics
-    warming: Warming
+    warming: Warmup
     _known: dict[str, "tuple[int, asyncio.Future[Any]]"] = field(default_factory=dict[str, Any], init=False)
 
     async def once(self, what: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
@@ -150,7 +150,7 @@ class House:
         crib = self.served.crib
         if crib.policy.hides_nothing(crib.role):
             return crib.tool_index
-        return crib.tool_index.only(sight_of(crib.catalog, crib.policy, crib.role))
+        return crib.tool_index.only(visibility_for(crib.catalog, crib.policy, crib.role))
 
 
 def is_harmless(toolbox: Toolbox, tool: Tool) -> bool:
@@ -162,13 +162,13 @@ def _failed(work: "asyncio.Future[Any]") -> bool:
     return work.done() and (work.cancelled() or work.exception() is not None)
 
 
-def house_of(request: Request) -> House:
-    return cast("House", request.app.state.house)
+def services_of(request: Request) -> Services:
+    return cast("Services", request.app.state.house)
 
 
 def store_of(request: Request) -> Store:
     """The sessions of whoever is asking; `Guard` has put the tenant there."""
-    house = house_of(request)
+    house = services_of(request)
     tenant = cast("str", request.state.tenant)
     store = house.served.store
     return store if store.tenant == tenant else store.for_tenant(tenant)
@@ -182,6 +182,6 @@ def session_id(session: str) -> str:
         raise UnknownSessionError(session[:80], []) from error
 
 
-HouseHere = Annotated[House, Depends(house_of)]
+ServicesHere = Annotated[Services, Depends(services_of)]
 StoreHere = Annotated[Store, Depends(store_of)]
 SessionId = Annotated[str, Depends(session_id)]

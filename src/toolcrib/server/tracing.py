@@ -39,9 +39,9 @@ def traced(served: Served, provider: TracerProvider, *, content: bool = False) -
         include_binary_content=False,
         include_model_request_parameters=False,  # every tool definition, a second time
     )
-    model = InstrumentedModel(crib.thinker, settings)
+    model = InstrumentedModel(crib.llm, settings)
     surface = None if crib.surface is None else _telling(crib.surface, content=content)
-    provider.add_span_processor(_OurWords(served.name))
+    provider.add_span_processor(SessionSpans(served.name))
     return replace(
         served,
         crib=replace(crib, model=model, index=crib.tool_index, surface=surface),
@@ -72,7 +72,7 @@ def _otlp_exporter() -> Any:
         ) from error
 
 
-class _OurWords(SpanProcessor):
+class SessionSpans(SpanProcessor):
     """Says of every span which session it belongs to, and of a run which agent it is."""
 
     def __init__(self, agent: str) -> None:

@@ -13,7 +13,7 @@ from toolcrib.errors import AddressRefusedError, SourceConfigError, SourceError,
 from toolcrib.settings import Settings
 from toolcrib.sources.agents import CATEGORY, REQUEST, no_request, request_in
 from toolcrib.sources.names import ToolNames
-from toolcrib.sources.source import ReadSource, SourceState, ToolHolder
+from toolcrib.sources.source import DocumentSource, SourceState, ToolSink
 from toolcrib.sources.web import Web, WebGuard, WebLimits
 from toolcrib.tools.result import ToolResult, as_json
 from toolcrib.tools.schema import items, mapping
@@ -135,14 +135,14 @@ _MOST_DESCRIPTION_CHARACTERS = 1_000
 _MOST_PHRASES = 5
 
 
-class A2aSource(ReadSource):
+class A2aSource(DocumentSource):
     """The skills of one agent elsewhere, in a catalogue. `address` is its host, or the whole address of its card."""
 
     def __init__(
         self,
         name: str,
         address: str,
-        catalog: ToolHolder,
+        catalog: ToolSink,
         *,
         key: str | None = None,
         open_origins: tuple[str, ...] = (),

@@ -20,7 +20,7 @@ Clock: TypeAlias = Callable[[], float]  # seconds that only grow, such as `time.
 class Breaker:
     """Counts failures in a row. After too many it asks for a pause, which doubles with each further failure.
 
-    When a pause is over, one caller may try (`may_try`); the others wait for what comes of it.
+    When a pause is over, one caller may try (`allows`); the others wait for what comes of it.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Breaker:
         self._failures = 0
         self._closed_until: float | None = None
 
-    def may_try(self) -> bool:
+    def allows(self) -> bool:
         """Whether to ask now. While it recovers, only one caller hears yes."""
         if self._closed_until is None:
             return True
@@ -72,7 +72,7 @@ class SourceState(StrEnum):
     DISABLED = "switched off"
 
 
-class ToolHolder(Protocol):
+class ToolSink(Protocol):
     """What a source needs of a catalogue. Who stands between the two can look at each tool first."""
 
     def add_all(self, tools: Iterable[Tool]) -> None: ...
@@ -167,10 +167,10 @@ class SourceGroup:
 # The tools of one source in a catalogue: what is new is added, what changed replaced, what went removed.
 
 
-class Shelf:
+class SourceTools:
     """One source's part of a catalogue. It touches no tool that it did not put there."""
 
-    def __init__(self, catalog: ToolHolder) -> None:
+    def __init__(self, catalog: ToolSink) -> None:
         self._catalog = catalog
         self._tools: dict[str, Tool] = {}
 
@@ -216,12 +216,12 @@ class Shelf:
 # Sources that are read rather than connected to: a document, a card. How they start, settle and stop.
 
 
-class ReadSource(ABC):
+class DocumentSource(ABC):
     """Reads once when it starts, again when it is asked to, and takes its tools away when it stops."""
 
-    def __init__(self, name: str, catalog: ToolHolder) -> None:
+    def __init__(self, name: str, catalog: ToolSink) -> None:
         self.name = name  # what its tools have as `source`
-        self._shelf = Shelf(catalog)
+        self._shelf = SourceTools(catalog)
         self._starting: asyncio.Task[None] | None = None
 
     @abstractmethod

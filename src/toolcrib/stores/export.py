@@ -17,8 +17,8 @@ from toolcrib.stores.record import (
     MOST_TITLE_CHARACTERS,
     Confirmation,
     LoggedEvent,
+    Resolution,
     SessionRecord,
-    Settled,
     checked_id,
     checked_tenant,
 )
@@ -103,7 +103,7 @@ class _Confirmation(_Part):
     created_at: AwareDatetime
     expires_at: AwareDatetime
     settled_at: AwareDatetime | None
-    settled_as: Settled | None
+    settled_as: Resolution | None
 
 
 class _Event(_Part):
@@ -134,19 +134,19 @@ _HINT = "Give what `toolcrib store export` wrote, unchanged."
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
+class ExportedSession:
     """One session on its way from one place to another."""
 
     tenant: str
     record: SessionRecord
 
 
-async def parcels_of(place: Place, tenants: tuple[str, ...]) -> AsyncIterator[Parcel]:
+async def parcels_of(place: Place, tenants: tuple[str, ...]) -> AsyncIterator[ExportedSession]:
     """The sessions of these tenants, each as it is when it is reached."""
     for tenant in tenants:
         store = place.store(tenant)
         for info in reversed(await store.sessions()):
-            yield Parcel(tenant, await store.read(info.id))
+            yield ExportedSession(tenant, await store.read(info.id))
 
 
 def head() -> str:
@@ -154,7 +154,7 @@ def head() -> str:
     return _line({"format": FORMAT, "version": VERSION})
 
 
-def line_of(parcel: Parcel) -> str:
+def line_of(parcel: ExportedSession) -> str:
     """A session as its line."""
     return _line({"tenant": parcel.tenant, "session": to_document(parcel.record)})
 
@@ -164,7 +164,7 @@ def end(count: int) -> str:
     return _line({"sessions": count})
 
 
-def read_archive(lines: TextIO) -> Iterator[Parcel]:
+def read_archive(lines: TextIO) -> Iterator[ExportedSession]:
     """What a file holds; refused when it is not ours, or when something is missing."""
     first = _read(next(lines, ""), 1)
     if first.get("format") != FORMAT or first.get("version") != VERSION:
@@ -176,7 +176,7 @@ def read_archive(lines: TextIO) -> Iterator[Parcel]:
             if said.get("sessions") == count:
                 return
             break
-        yield Parcel(checked_tenant(str(said.get("tenant", ""))), from_document(said["session"]))
+        yield ExportedSession(checked_tenant(str(said.get("tenant", ""))), from_document(said["session"]))
         count += 1
     raise StoreError(f"The file ends too early: after {count} sessions.", hint="Export the store again.")
 
@@ -198,7 +198,7 @@ def _line(said: dict[str, Any]) -> str:
 # Taking sessions from one place into another, so that nothing is lost and nothing overwritten by accident.
 
 
-class Arrival(StrEnum):
+class ImportStatus(StrEnum):
     """How a session stands to what is at its destination."""
 
     NEW = "new"
@@ -207,7 +207,7 @@ class Arrival(StrEnum):
 
 
 @dataclass(slots=True)
-class Tally:
+class ImportCounts:
     """How many sessions were met of each kind."""
 
     new: int = 0
@@ -215,9 +215,9 @@ class Tally:
     different: int = 0
     first_different: str = ""
 
-    def add(self, parcel: Parcel, arrival: Arrival) -> None:
+    def add(self, parcel: ExportedSession, arrival: ImportStatus) -> None:
         setattr(self, arrival.value, getattr(self, arrival.value) + 1)
-        if arrival is Arrival.DIFFERENT and not self.first_different:
+        if arrival is ImportStatus.DIFFERENT and not self.first_different:
             of_tenant = f" of the tenant {parcel.tenant!r}" if parcel.tenant else ""
             self.first_different = f"{parcel.record.id!r}{of_tenant}"
 
@@ -239,25 +239,25 @@ class Destination:
         self._overwrite = overwrite
         self._known: dict[str, set[str]] = {}  # by tenant
 
-    async def compare(self, parcel: Parcel) -> Arrival:
+    async def compare(self, parcel: ExportedSession) -> ImportStatus:
         """Whether a session is there already; only looks."""
         if parcel.tenant not in self._known:
             is_there = parcel.tenant in await self._place.tenants()
             infos = await self._place.store(parcel.tenant).sessions() if is_there else ()
             self._known[parcel.tenant] = {info.id for info in infos}
         if parcel.record.id not in self._known[parcel.tenant]:
-            return Arrival.NEW
+            return ImportStatus.NEW
         there = await self._place.store(parcel.tenant).read(parcel.record.id)
-        return Arrival.SAME if there == parcel.record else Arrival.DIFFERENT
+        return ImportStatus.SAME if there == parcel.record else ImportStatus.DIFFERENT
 
-    async def take_in(self, parcel: Parcel) -> Arrival:
+    async def take_in(self, parcel: ExportedSession) -> ImportStatus:
         """Keep a session there, and look whether it arrived as it was sent."""
         arrival = await self.compare(parcel)
-        if arrival is Arrival.SAME:
+        if arrival is ImportStatus.SAME:
             return arrival
         await self._place.store(parcel.tenant).restore(parcel.record, overwrite=self._overwrite)
         self._known[parcel.tenant].add(parcel.record.id)
-        if await self.compare(parcel) is not Arrival.SAME:
+        if await self.compare(parcel) is not ImportStatus.SAME:
             raise StoreError(
                 f"The session {parcel.record.id!r} did not arrive as it was sent.",
                 hint="Somebody may use it there just now: stop the servers on both stores, and try again.",

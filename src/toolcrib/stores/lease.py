@@ -47,7 +47,7 @@ class Lease:
         return self.tenant, self.session, self.token
 
 
-async def when_free(take: Callable[[], Awaitable[Result]], wait_seconds: float) -> Result:
+async def acquire(take: Callable[[], Awaitable[Result]], wait_seconds: float) -> Result:
     """What `take` gives once nobody else has the session; after `wait_seconds` its refusal."""
     deadline = time.monotonic() + wait_seconds
     while True:
@@ -87,7 +87,7 @@ class Heartbeat:
                 self._ended = threading.Event()
                 threading.Thread(target=self._beat, args=(self._ended,), name="toolcrib-leases", daemon=True).start()
 
-    def let_go(self, lease: Lease) -> bool:
+    def remove(self, lease: Lease) -> bool:
         """Stop keeping it alive; the thread ends with the last one. Gives whether it was held."""
         with self._changing:
             was_held = lease in self._held
@@ -107,7 +107,7 @@ class Heartbeat:
                 continue
             for lease in lost:
                 told = self._held.get(lease)
-                if self.let_go(lease):  # if not, it was given back while we asked, and nobody took it
+                if self.remove(lease):  # if not, it was given back while we asked, and nobody took it
                     logger.warning("The session %r was taken over by another process.", lease.session)
                     if told is not None:
                         told()

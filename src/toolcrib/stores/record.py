@@ -80,7 +80,7 @@ class SessionInfo:
     usage: Totals
 
 
-class Settled(StrEnum):
+class Resolution(StrEnum):
     """What became of a confirmation."""
 
     TAKEN = "taken"  # the user agreed, and the call was let through, once
@@ -107,7 +107,7 @@ class Confirmation:
     created_at: datetime
     expires_at: datetime
     settled_at: datetime | None = None
-    settled_as: Settled | None = None
+    settled_as: Resolution | None = None
 
     def is_pending(self, at: datetime) -> bool:
         """Whether the user can still answer it."""
@@ -198,7 +198,7 @@ def read_confirmation(row: ConfirmationRow) -> Confirmation:
         created_at=moment(created_at),
         expires_at=moment(expires_at),
         settled_at=None if settled_at is None else moment(settled_at),
-        settled_as=None if settled_as is None else Settled(settled_as),
+        settled_as=None if settled_as is None else Resolution(settled_as),
     )
 
 

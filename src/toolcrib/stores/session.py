@@ -15,8 +15,8 @@ from toolcrib.stores.record import (
     Confirmation,
     Json,
     Refusal,
+    Resolution,
     SessionRecord,
-    Settled,
     Step,
     Totals,
     from_text,
@@ -31,7 +31,7 @@ from toolcrib.tools.text import clean
 Result = TypeVar("Result")
 
 
-async def to_the_end(work: Coroutine[Any, Any, Result]) -> Result:
+async def shielded(work: Coroutine[Any, Any, Result]) -> Result:
     """The result of `work`. When the caller is cancelled meanwhile, the work is done first; it takes milliseconds."""
     task = asyncio.ensure_future(work)
     try:
@@ -120,7 +120,7 @@ class Session:
         """
         # A copy through JSON: what stands in memory is what a later process will read, whoever changes the original.
         said: Any = from_text(to_text([list(messages), toolbox, list(events)], "step"), "step")
-        await to_the_end(self._append(said[0], memory, said[1], usage, title, said[2]))
+        await shielded(self._append(said[0], memory, said[1], usage, title, said[2]))
 
     async def _append(
         self,
@@ -170,7 +170,7 @@ class Session:
             created_at=now,
             expires_at=now + expires_in,
         )
-        await to_the_end(self._add_confirmation(asked))
+        await shielded(self._add_confirmation(asked))
         return asked
 
     async def _add_confirmation(self, asked: Confirmation) -> None:
@@ -180,13 +180,13 @@ class Session:
 
     async def take_confirmation(self, id: str, digest: str) -> Confirmation | Refusal:
         """Use a confirmation up, for the one call it was given for. Of all who try, one gets it, once."""
-        return await to_the_end(self._settle(id, digest, Settled.TAKEN))
+        return await shielded(self._settle(id, digest, Resolution.TAKEN))
 
     async def decline_confirmation(self, id: str) -> Confirmation | Refusal:
         """The user said no: nobody can take it any more."""
-        return await to_the_end(self._settle(id, None, Settled.DECLINED))
+        return await shielded(self._settle(id, None, Resolution.DECLINED))
 
-    async def _settle(self, id: str, digest: str | None, settled_as: Settled) -> Confirmation | Refusal:
+    async def _settle(self, id: str, digest: str | None, settled_as: Resolution) -> Confirmation | Refusal:
         async with self._writing:
             settled = await self._writer.settle_confirmation(id, digest, settled_as)
             if isinstance(settled, Confirmation):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from toolcrib.errors import StoreError
 from toolcrib.settings import is_postgres
-from toolcrib.stores.record import Confirmation, LoggedEvent, Refusal, SessionInfo, SessionRecord, Settled, Step, now
+from toolcrib.stores.record import Confirmation, LoggedEvent, Refusal, Resolution, SessionInfo, SessionRecord, Step, now
 
 if TYPE_CHECKING:
     from toolcrib.stores.session import Session
@@ -105,7 +105,7 @@ class SessionWriter(Protocol):
         """Keep a question to the user."""
         ...
 
-    async def settle_confirmation(self, id: str, digest: str | None, settled_as: Settled) -> Confirmation | Refusal:
+    async def settle_confirmation(self, id: str, digest: str | None, settled_as: Resolution) -> Confirmation | Refusal:
         """Use a confirmation up, if it is pending and, where a digest is given, has that digest."""
         ...
 
@@ -207,7 +207,7 @@ class Place(Protocol):
         """What is in it; only looks, also at what an older version wrote."""
         ...
 
-    async def bring_up(self) -> None:
+    async def migrate(self) -> None:
         """Make the tables, or bring them to the newest form."""
         ...
 
@@ -220,7 +220,7 @@ class Place(Protocol):
     async def __aexit__(self, *raised: object) -> None: ...
 
 
-def open_place(place: str | Path, *, clock: Callable[[], datetime] = now) -> Place:
+def open_admin(place: str | Path, *, clock: Callable[[], datetime] = now) -> Place:
     """The place of this name (see `open_store`)."""
     if is_postgres(str(place)):
         from toolcrib.postgres.sessions import PostgresPlace  # late: each needs its own database only

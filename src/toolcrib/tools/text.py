@@ -144,7 +144,7 @@ _SHORT = 3  # letters of words that any sentence repeats
 _WORD = re.compile(r"\w{3,}")
 
 
-def plainly_described(tool: Tool) -> Tool:
+def without_repetition(tool: Tool) -> Tool:
     """The tool; if its description repeats itself too much, with the first sentence of it, each word once."""
     if not _repeats_itself(tool.description):
         return tool

@@ -68,17 +68,20 @@ def fern() -> Image.Image:
     """Arching fern fronds against a dark wall."""
     canvas = Canvas("#16342c", "#0e231e")
     canvas.glow(600, 700, 800, "#2d5b4a")
-    for number, lean in enumerate((-68, -46, -24, -6, 14, 34, 56, 74)):
+    for number, compact_schema in enumerate((-68, -46, -24, -6, 14, 34, 56, 74)):
         colour = ("#3f9468", "#56a878", "#78bd8a", "#2f7d5b")[number % 4]
         points = [
-            (600 + sin(lean * pi / 180) * 620 * t, 740 - cos(lean * pi / 180) * 640 * t + 130 * t**3)
+            (
+                600 + sin(compact_schema * pi / 180) * 620 * t,
+                740 - cos(compact_schema * pi / 180) * 640 * t + 130 * t**3,
+            )
             for t in np.linspace(0, 1, 26)
         ]
         canvas.line(points, colour, 4)
         for place, (x, y) in enumerate(points[3:], start=3):
             size = 84 * (1 - (place / 27) ** 2)
             for side in (-1, 1):
-                canvas.leaf(x, y, size, size * 0.24, lean + side * 68, colour, "#dff1dd33")
+                canvas.leaf(x, y, size, size * 0.24, compact_schema + side * 68, colour, "#dff1dd33")
     return canvas.picture()
 
 

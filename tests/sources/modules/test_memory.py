@@ -12,7 +12,7 @@ import pytest
 from tests.support.calls import Calls
 from toolcrib.errors import ModuleError
 from toolcrib.search.index import ToolIndex
-from toolcrib.sources.modules.notes import Note, NoteShelf, ShelfStep
+from toolcrib.sources.modules.notes import Note, NoteFeed, ShelfStep
 
 FACTS = [
     "The user prefers tea over coffee",
@@ -147,7 +147,7 @@ async def test_a_place_of_ones_own_can_be_handed_in(tmp_path: Path) -> None:
 
 
 async def test_a_note_cannot_be_called_and_a_follower_can_leave() -> None:
-    shelf, steps = NoteShelf(), list[ShelfStep]()
+    shelf, steps = NoteFeed(), list[ShelfStep]()
     leave = shelf.subscribe(steps.append, replay=True)
     shelf.follow([Note(id="note_1", text="one", created_at=datetime.now(UTC))])
     leave()
@@ -158,7 +158,7 @@ async def test_a_note_cannot_be_called_and_a_follower_can_leave() -> None:
 
 
 async def test_an_index_reads_the_words_of_a_note_and_never_the_letters_of_its_id() -> None:
-    shelf, steps = NoteShelf(), list[ShelfStep]()
+    shelf, steps = NoteFeed(), list[ShelfStep]()
     shelf.subscribe(steps.append)
     one, other = (Note(id=f"note_{id}", text=id, created_at=datetime.now(UTC)) for id in ("beef", "cafe"))
     shelf.follow([one, other])

@@ -12,7 +12,7 @@ from toolcrib import Catalog
 from toolcrib.agent.crib import Crib
 from toolcrib.cli.serve import run_server
 from toolcrib.server.services import Served
-from toolcrib.serving import Options, taken_socket
+from toolcrib.serving import Options, bind_socket
 from toolcrib.stores.sqlite.store import SqliteStore
 
 ATTACK = (
@@ -65,5 +65,5 @@ async def speak(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[
 if __name__ == "__main__":
     options = Options(port=0)
     crib = Crib(catalog, model=FunctionModel(stream_function=speak))
-    run_server(Served(crib=crib, store=SqliteStore(None)), options, taken_socket(options))
+    run_server(Served(crib=crib, store=SqliteStore(None)), options, bind_socket(options))
     sys.exit(0)

@@ -28,10 +28,10 @@ from toolcrib.agent.crib import Crib
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.postgres.catalog import SharedCatalog
 from toolcrib.postgres.database import PostgresDatabase
-from toolcrib.postgres.replica import FromCatalog, SharedSource
+from toolcrib.postgres.replica import CatalogRunner, SharedSource
 from toolcrib.server.app import create_app, listen
 from toolcrib.server.services import Served
-from toolcrib.serving import Options, taken_socket
+from toolcrib.serving import Options, bind_socket
 from toolcrib.stores.store import open_store
 
 SOURCE = "shop"
@@ -141,7 +141,9 @@ def at_once(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
 def serve(url: str, options: Options, taken: socket.socket) -> None:
     """Be a replica, until somebody kills it."""
     catalog = Catalog()
-    shared = SharedSource(SharedCatalog(PostgresDatabase(url)), catalog, runners={SOURCE: FromCatalog(catalog_of(url))})
+    shared = SharedSource(
+        SharedCatalog(PostgresDatabase(url)), catalog, runners={SOURCE: CatalogRunner(catalog_of(url))}
+    )
     crib = Crib(catalog, model=FunctionModel(at_once, stream_function=in_pieces, model_name="rules"))
     served = Served(crib=crib, store=open_store(url), name="Shop", opens=(shared,))
     listen(create_app(served, options), options, taken)
@@ -150,7 +152,7 @@ def serve(url: str, options: Options, taken: socket.socket) -> None:
 def started(url: str, port: int) -> int:
     """The id of a new replica; from here on, who calls that port waits for its answer."""
     options = Options(port=port, requests_per_second=100_000, burst=100_000, warm_up=False)
-    with taken_socket(options) as taken:
+    with bind_socket(options) as taken:
         child = os.fork()
         if child == 0:
             try:

@@ -8,7 +8,7 @@ from toolcrib.agent.offline.meaning import deed_of, is_like
 from toolcrib.agent.offline.parameters import singular
 from toolcrib.agent.offline.undoing import undoing_in
 from toolcrib.agent.offline.vocabulary import ASKING, SMALL
-from toolcrib.search.text import is_run
+from toolcrib.search.text import is_unspaced
 
 _BARE = 2  # words that are too few to act on without a verb
 # Verbs that can be said of anything; "publish" or "send" tell more.
@@ -61,7 +61,7 @@ def doable(tools: Sequence[KnownTool], errand: Errand, *, sure: bool = True) -> 
     fillable = [tool for tool in same if not any(one.is_nested for one in tool.required)] or [best]
     # Who speaks of a page alone does not want its sections deleted.
     whole = [tool for tool in fillable if all(_is_spoken(noun, errand) for noun in tool.nouns)]
-    if best in fillable and any(is_run(word.folded) for word in errand.said.words):
+    if best in fillable and any(is_unspaced(word.folded) for word in errand.said.words):
         return best  # a sentence without spaces is near to some of its nouns only, and the search has read them all
     return best if best in whole or best.is_bare else (whole or fillable)[0]
 
@@ -117,7 +117,7 @@ def _puts_nothing(errand: Errand, tool: KnownTool) -> bool:
 def _is_bare(errand: Errand, tool: KnownTool) -> bool:
     """Whether a word or two without a verb led to a tool that does something: too little to act on."""
     said = errand.said.words
-    bare = len(said) <= _BARE and not any(is_run(word.folded) for word in said)
+    bare = len(said) <= _BARE and not any(is_unspaced(word.folded) for word in said)
     verb = tool.verb or next(iter(tool.words), "")  # "greet" is a verb as well, though not one that many names have
     return bare and not tool.looks and not any(deed_of(word.folded) or word.folded == verb for word in said)
 
@@ -143,5 +143,5 @@ def _is_groundless(errand: Errand, tool: KnownTool) -> bool:
     own = [*tool.words, *tool.told_nouns] if tool.description else list(tool.words)
     about = [word for word in own if word not in SMALL and word not in _ANYTHING]
     spoken = [singular(word.folded) for word in errand.said.words if not word.is_small]
-    runs = any(is_run(word) for word in spoken)  # whole sentences, which the search alone can read
+    runs = any(is_unspaced(word) for word in spoken)  # whole sentences, which the search alone can read
     return not runs and not any(is_like(word, other) for word in spoken for other in about)

@@ -22,7 +22,7 @@ from toolcrib.agent.offline.json_shapes import as_object
 from toolcrib.agent.offline.known_tools import KnownTool
 from toolcrib.agent.offline.request_text import RequestText
 from toolcrib.agent.offline.things import Thing
-from toolcrib.search.text import is_run
+from toolcrib.search.text import is_unspaced
 
 NOTES = "offline"  # the key of our notes among a response's `provider_details`
 _FEW_WORDS = 3
@@ -119,7 +119,7 @@ class Conversation:
 
 def _tells_language(text: str) -> bool:
     words = text.split()
-    return not is_pressed(text) and (len(words) >= _FEW_WORDS or any(is_run(word) for word in words))
+    return not is_pressed(text) and (len(words) >= _FEW_WORDS or any(is_unspaced(word) for word in words))
 
 
 def conversation_of(

@@ -11,7 +11,7 @@ from toolcrib.agent.offline.known_tools import KnownTool, listed_in, specified_i
 from toolcrib.agent.offline.meaning import is_like
 from toolcrib.agent.offline.ranking import ranked
 from toolcrib.agent.offline.request_text import RequestText
-from toolcrib.discovery.handover import SURE_FROM, worth_showing
+from toolcrib.discovery.handover import SURE_FROM, best_hits
 
 Given = TypeVar("Given")
 # A plan asks for calls and is sent their results; it is written as if they came back at once.
@@ -194,7 +194,7 @@ class Finder:
         if found is None or not found.hits:
             return Found()
         by_name = {tool.name: tool for tool in tools}
-        shown = [by_name[hit.name] for hit in worth_showing(found, _MOST_SHOWN)]
+        shown = [by_name[hit.name] for hit in best_hits(found, _MOST_SHOWN)]
         return Found(tools=shown, sure=found.confidence >= SURE_FROM)
 
 

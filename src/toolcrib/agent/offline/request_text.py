@@ -6,7 +6,7 @@ from functools import cached_property
 
 from toolcrib.agent.offline.meaning import deed_of
 from toolcrib.agent.offline.vocabulary import ENCLITIC, NAMING, PRONOUNS, SAYING, SMALL, TELLTALE
-from toolcrib.search.text import is_run, normalise, words
+from toolcrib.search.text import is_unspaced, normalise, words
 
 MOST_CHARACTERS = 4_000  # of a request that are read; more says nothing new
 
@@ -89,7 +89,7 @@ class RequestText:
     def identifiers(self) -> tuple[str, ...]:
         """Words that look like an id, a file or a path: `img_3`, `logo.png`, `home/hero`."""
         bare = (word.text for word in self.unquoted.words)
-        return tuple(word for word in bare if _IDENTIFIER.fullmatch(word) and not is_run(word))
+        return tuple(word for word in bare if _IDENTIFIER.fullmatch(word) and not is_unspaced(word))
 
     @cached_property
     def named(self) -> str:
@@ -144,7 +144,7 @@ class RequestText:
     @property
     def _verb(self) -> str:
         """The verb alone; a sentence without spaces begins with one, and is more than that."""
-        return self.verb.folded if self.verb and not is_run(self.verb.folded) else ""
+        return self.verb.folded if self.verb and not is_unspaced(self.verb.folded) else ""
 
     def _after(self, marker: re.Pattern[str]) -> str:
         found = marker.search(self.text)

@@ -10,7 +10,7 @@ from toolcrib.agent.offline.known_tools import DEEDS, Deed, KnownTool
 from toolcrib.agent.offline.meaning import deed_of, is_like, nearness
 from toolcrib.agent.offline.request_text import RequestText, Word
 from toolcrib.agent.offline.vocabulary import UNDOING, UNDOING_BEGINNINGS, VERBS
-from toolcrib.search.text import is_run
+from toolcrib.search.text import is_unspaced
 
 # What can be undone by a beginning: "unpublish", "déverrouille", "dezaktywuj".
 _UNDOABLE = ("publish", "activate", "enable", "archive", "delete", "hide", "lock", "link", "install")
@@ -41,7 +41,7 @@ def undoing_in(said: RequestText) -> Undoing | None:
         return Undoing(tuple(verb for verbs in undone.values() for verb in verbs), frozenset(undone))
     if found := UNDOING.search(told.text):
         # "cofnij publikację", "undo the deletion": what is undone is said beside; else it is that people see it.
-        beside = [word.folded for word in told.telling if deed_of(word.folded) and not is_run(word.folded)]
+        beside = [word.folded for word in told.telling if deed_of(word.folded) and not is_unspaced(word.folded)]
         matched = found[0].casefold().split()
         return Undoing((*_PUBLIC, *beside), frozenset((matched[0], matched[-1])))
     return None

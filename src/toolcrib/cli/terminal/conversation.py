@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from toolcrib.agent import events
 from toolcrib.agent.crib import Crib
 from toolcrib.agent.runner import confirm, stream
-from toolcrib.cli.output import Columns, complain, note, say
+from toolcrib.cli.output import Columns, note, print_error, say
 from toolcrib.cli.terminal.view import said
 from toolcrib.discovery.render import name_line
 from toolcrib.discovery.toolbox import Toolbox
@@ -134,7 +134,7 @@ LEAVE = frozenset({"/quit", "/exit", "/q"})
 NAMES = [*(f"/{name}" for name in COMMANDS), "/quit"]
 
 
-async def obey(talk: Talk, line: str) -> None:
+async def run_command(talk: Talk, line: str) -> None:
     """Do what a line such as `/search mail` says."""
     name, _, said = line.removeprefix("/").partition(" ")
     command = COMMANDS.get(name.casefold())
@@ -219,7 +219,7 @@ class TypedLines:
             raise
 
 
-def lines_here(history: Path, commands: Sequence[str]) -> Lines:
+def input_lines(history: Path, commands: Sequence[str]) -> Lines:
     """The user's lines as this process gets them."""
     return TypedLines(history, commands) if sys.stdin.isatty() and sys.stdout.isatty() else PipedLines()
 
@@ -242,7 +242,7 @@ def _is_ours(file: Path) -> bool:
         return False
 
 
-class Audience(Protocol):
+class EventView(Protocol):
     """Who sees what happens."""
 
     def show(self, event: events.Event) -> None: ...
@@ -256,7 +256,7 @@ class Turns:
     """One conversation at one door."""
 
     def __init__(
-        self, crib: Crib, store: Store, session: Session, audience: Audience, lines: Lines | None = None
+        self, crib: Crib, store: Store, session: Session, audience: EventView, lines: Lines | None = None
     ) -> None:
         self._crib = crib
         self._store = store
@@ -342,9 +342,9 @@ class Turns:
         toolbox = self._crib.toolbox(self._session.toolbox)
         talk = Talk(session=self._session, toolbox=toolbox, record=self._record, report=self._report)
         try:
-            await obey(talk, line)
+            await run_command(talk, line)
         except ToolcribError as error:
-            complain(str(error), error.hint)
+            print_error(str(error), error.hint)
 
     async def _record(self) -> SessionRecord:
         return await self._store.read(self._session.id)

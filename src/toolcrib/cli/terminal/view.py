@@ -23,7 +23,7 @@ from rich.status import Status
 from rich.text import Text
 
 from toolcrib.agent import events
-from toolcrib.cli.output import clean, complain, console, note
+from toolcrib.cli.output import clean, console, note, print_error
 
 # Markdown at a terminal while it is being written: what is finished stays, what is not is drawn again as it grows.
 
@@ -219,7 +219,7 @@ class ChatView:
                 self._busy("thinking")
             case events.Failed():
                 self._end_line()
-                complain(event.message, event.hint or None)
+                print_error(event.message, event.hint or None)
             case events.UsageEvent():
                 self._end_line()
             case events.ToolsEnabled() | events.ConfirmationRequired():

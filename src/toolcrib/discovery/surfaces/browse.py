@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from toolcrib.discovery import render as refusals
-from toolcrib.discovery.handover import MOST_TOOLS, Discovered, is_sure
+from toolcrib.discovery.handover import MOST_TOOLS, Discovered, is_confident
 from toolcrib.discovery.render import name_line, tool_list
 from toolcrib.discovery.surfaces.display import (
     SOURCE,
@@ -93,12 +93,14 @@ def get_tool(toolbox: Toolbox, *, then: str = CALL_BY_NAME) -> Tool:
 
     @tool(name=GET_TOOL, description=DESCRIPTION, phrases=("show a tool's arguments", "how is this tool called"))
     async def get(name: Annotated[str, Field(description="Exact name of the tool")]) -> ToolResult:
-        return handed_over(toolbox, name, display.specification, then)
+        return describe_and_activate(toolbox, name, display.specification, then)
 
     return get.with_metadata(source=SOURCE)
 
 
-def handed_over(toolbox: Toolbox, name: str, described: Callable[[Tool], str], then: str = CALL_BY_NAME) -> ToolResult:
+def describe_and_activate(
+    toolbox: Toolbox, name: str, described: Callable[[Tool], str], then: str = CALL_BY_NAME
+) -> ToolResult:
     """One tool, asked for by its name: described and made callable, or why not."""
     held = toolbox.find(name.strip())
     if held is None:
@@ -181,7 +183,7 @@ def _search_tools(display: Display, sources: SourceStates | None) -> Tool:
             return ToolResult.failure(NO_QUERY)
         found = await display.toolbox.search_async(query, limit=MOST_TOOLS)
         shown = tools_found(display, found, limit)
-        sure = bool(shown) and is_sure(found)
+        sure = bool(shown) and is_confident(found)
         missing = [] if sure else missing_sources(display.toolbox, sources)
         if not shown:
             return nothing_found(display, query, missing, found.warnings)

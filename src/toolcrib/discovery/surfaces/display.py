@@ -42,7 +42,7 @@ def no_such_page(page: int, pages: int) -> ToolResult:
 # The tools that a caller may know of, by category or domain; read once per revision and shared by all sessions.
 
 OTHER = "other"  # where tools without a category stand
-Shelves: TypeAlias = Mapping[str, tuple[Tool, ...]]
+ToolsByGroup: TypeAlias = Mapping[str, tuple[Tool, ...]]
 ShelfOf: TypeAlias = Callable[[Tool], str]
 
 _MOST_READINGS = 64  # per catalogue: policies, roles and ways to sort, of which an application has a handful
@@ -53,7 +53,7 @@ def category_of(tool: Tool) -> str:
     return label(tool.category) or OTHER
 
 
-def shelves_of(toolbox: Toolbox, shelf_of: ShelfOf = category_of) -> Shelves:
+def group_tools(toolbox: Toolbox, shelf_of: ShelfOf = category_of) -> ToolsByGroup:
     """The tools of each shelf, shelves by name; what the caller may not know of stands on none."""
     tools = toolbox.tools  # one tuple for all sessions of a policy and role, until the catalogue changes
     key = (toolbox.policy, toolbox.role, shelf_of)
@@ -70,7 +70,7 @@ def shelves_of(toolbox: Toolbox, shelf_of: ShelfOf = category_of) -> Shelves:
     return sorted_in
 
 
-def _sorted_in(tools: tuple[Tool, ...], shelf_of: ShelfOf) -> Shelves:
+def _sorted_in(tools: tuple[Tool, ...], shelf_of: ShelfOf) -> ToolsByGroup:
     shelves: dict[str, list[Tool]] = {}
     for tool in tools:
         shelves.setdefault(shelf_of(tool), []).append(tool)
@@ -78,7 +78,7 @@ def _sorted_in(tools: tuple[Tool, ...], shelf_of: ShelfOf) -> Shelves:
     return {name: tuple(held) for name, held in by_name}
 
 
-_Reading: TypeAlias = tuple[tuple[Tool, ...], Shelves]
+_Reading: TypeAlias = tuple[tuple[Tool, ...], ToolsByGroup]
 _readings: WeakKeyDictionary[Catalog, dict[tuple[Policy, str | None, ShelfOf], _Reading]] = WeakKeyDictionary()
 _sharing = Lock()
 
@@ -126,9 +126,9 @@ class Display:
     toolbox: Toolbox
 
     @property
-    def categories(self) -> Shelves:
+    def categories(self) -> ToolsByGroup:
         """The tools of each category the caller may know of; categories by name."""
-        return shelves_of(self.toolbox)
+        return group_tools(self.toolbox)
 
     def category(self, name: str) -> str | None:
         """The category meant, however its case is written."""

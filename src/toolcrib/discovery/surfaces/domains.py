@@ -15,17 +15,17 @@ from zlib import crc32
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.handover import Discovered
 from toolcrib.discovery.render import label, tool_list
-from toolcrib.discovery.surfaces.browse import handed_over
+from toolcrib.discovery.surfaces.browse import describe_and_activate
 from toolcrib.discovery.surfaces.display import (
     OTHER,
     SOURCE,
     Display,
     ShelfOf,
     category_of,
+    group_tools,
     no_such_page,
     pages_of,
     place,
-    shelves_of,
 )
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.tools.function import tool as make_tool
@@ -75,14 +75,14 @@ class _Domain:
 
 def _of_one(toolbox: Toolbox, domain_of: ShelfOf) -> list[_Domain]:
     def shelf(name: str) -> _Domain:
-        return _Domain(name, toolbox, lambda: shelves_of(toolbox, domain_of).get(name, ()))
+        return _Domain(name, toolbox, lambda: group_tools(toolbox, domain_of).get(name, ()))
 
     def others() -> Sequence[Tool]:
-        rest = (tools for name, tools in shelves_of(toolbox, domain_of).items() if name not in named)
+        rest = (tools for name, tools in group_tools(toolbox, domain_of).items() if name not in named)
         # Registered like any other, the discovery tools stand in the catalogue too; the model has them already.
         return [tool for tools in rest for tool in tools if tool.source != SOURCE]
 
-    shelves = shelves_of(toolbox, domain_of)
+    shelves = group_tools(toolbox, domain_of)
     largest = sorted((name for name in shelves if name != OTHER), key=lambda name: -len(shelves[name]))
     named = frozenset(largest[: MOST_DOMAINS - 1])
     return [*(shelf(name) for name in shelves if name in named), _Domain(OTHER, toolbox, others)]
@@ -123,7 +123,7 @@ def _discover(domain: _Domain, name: str) -> Tool:
 def _one(domain: _Domain, name: str, level: int) -> ToolResult:
     display = Display(domain.toolbox)
     # A tool of whatever domain: the model knows what it wants.
-    return handed_over(domain.toolbox, name, display.specification if level == 3 else display.line)
+    return describe_and_activate(domain.toolbox, name, display.specification if level == 3 else display.line)
 
 
 def _many(domain: _Domain, name: str, level: int, page: int) -> ToolResult:

@@ -5,11 +5,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from toolcrib.discovery.handover import BUDGET_TOKENS, MOST_TOOLS, Discovered, is_sure, spread, worth_showing
+from toolcrib.discovery.handover import BUDGET_TOKENS, MOST_TOOLS, Discovered, best_hits, is_confident, spread
 from toolcrib.discovery.protocols import protocols_block
 from toolcrib.discovery.render import quoted, tool_list
 from toolcrib.discovery.surfaces.display import SOURCE, Display, SourceStates, missing_sources
-from toolcrib.discovery.tokens import counted_once, definition_tokens
+from toolcrib.discovery.tokens import cached_tokens, definition_tokens
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.search.result import Hit, SearchResult
 from toolcrib.tools.function import tool
@@ -53,12 +53,12 @@ def search_surface(
         found = await toolbox.search_async(query, limit=MOST_TOOLS)
         chosen = spread(found, limit, lambda name: _added_tokens(toolbox, name), budget_tokens)
         handed, named = _held(toolbox, chosen.handed), list(filter(display.may_call, _held(toolbox, chosen.named)))
-        missing = missing_sources(toolbox, sources) if not handed or not is_sure(found) else []
+        missing = missing_sources(toolbox, sources) if not handed or not is_confident(found) else []
         if not handed:
             return nothing_found(display, query, missing, found.warnings)
         activated = toolbox.activate([one.name for one in handed])
         return ToolResult(
-            text=_answer(display, handed, named, sure=is_sure(found), new=bool(activated), missing=missing),
+            text=_answer(display, handed, named, sure=is_confident(found), new=bool(activated), missing=missing),
             value=discovered(query, found, handed, activated, named),
         )
 
@@ -67,7 +67,7 @@ def search_surface(
 
 def tools_found(display: Display, found: SearchResult, limit: int) -> list[Tool]:
     """The tools worth a line each, for a list that hands nothing over."""
-    return _held(display.toolbox, worth_showing(found, limit))
+    return _held(display.toolbox, best_hits(found, limit))
 
 
 def discovered(
@@ -121,7 +121,7 @@ def _added_tokens(toolbox: Toolbox, name: str) -> int:
     tool = toolbox.find(name)
     if tool is None or toolbox.is_active(name) or not Display(toolbox).may_call(tool):
         return 0
-    return definition_tokens(tool) + counted_once(tool, "protocol", lambda tool: protocols_block([tool]))
+    return definition_tokens(tool) + cached_tokens(tool, "protocol", lambda tool: protocols_block([tool]))
 
 
 def _answer(

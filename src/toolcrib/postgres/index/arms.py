@@ -14,19 +14,19 @@ from numpy.typing import NDArray
 
 from toolcrib.postgres.index.filter import Filter, condition as condition_of
 from toolcrib.postgres.index.rows import TERM, forms_of, hashes_of, is_kept, lexeme, read_half_vectors, term_hash
-from toolcrib.search.dense import DEPTH, EXACT_UP_TO, GONE, WHOLE, Nearness, mean_and_spread, shortlisted
+from toolcrib.search.dense import ABSENT, DEPTH, EXACT_UP_TO, WHOLE, Similarity, mean_and_spread, shortlisted
 from toolcrib.search.kernels.rows import Vectors
 from toolcrib.search.lexical import (
     MAX_WORDS,
     READ,
-    AskedWord,
     LexicalMatch,
+    QueryTerm,
     asked_word,
+    guess_meaning,
     guess_strength,
-    spoken_words,
-    taken_for,
+    query_words,
 )
-from toolcrib.search.text import brands, content_words, is_run, word_terms
+from toolcrib.search.text import brands, content_words, is_unspaced, word_terms
 from toolcrib.search.typos import MAX_ENDING, MIN_PART, MIN_PREFIX, Vocabulary
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class PostgresDense:
     _wholes: dict[int, Vectors] = field(default_factory=dict[int, Vectors])  # by identity, as the next
     _passages: dict[int, NDArray[np.float16]] = field(default_factory=dict[int, NDArray[np.float16]])
 
-    def nearness(self, queries: Vectors, ranked: Sequence[int]) -> list[Nearness]:
+    def nearness(self, queries: Vectors, ranked: Sequence[int]) -> list[Similarity]:
         """Where the nearest tools stand, and those that the other arm `ranked`, by number."""
         shortlists = [self._shortlist(query) for query in queries]
         self._read_wholes([self.request.identities[number] for number in ranked])
@@ -117,11 +117,11 @@ class PostgresDense:
         rows = self.connection.execute(query.encode(), (list(identities), self.request.tenant))
         return [(identities[identity], said.split(" ")) for identity, said in rows]
 
-    def _seen(self, query: Vectors, shortlist: Sequence[int], numbers: dict[int, int]) -> Nearness:
+    def _seen(self, query: Vectors, shortlist: Sequence[int], numbers: dict[int, int]) -> Similarity:
         known = [identity for identity in numbers if identity in self._wholes]  # some may have left meanwhile
-        scores = np.full(len(self.request.identities), GONE, dtype=np.float32)
+        scores = np.full(len(self.request.identities), ABSENT, dtype=np.float32)
         if not known:
-            return Nearness.of(scores, scores > GONE)
+            return Similarity.of(scores, scores > ABSENT)
         at = np.array([numbers[identity] for identity in known])
         scores[at] = np.stack([self._wholes[identity] for identity in known]) @ query
         read = [identity for identity in shortlist if len(self._passages.get(identity, ()))]
@@ -131,11 +131,11 @@ class PostgresDense:
             nearest = np.maximum.reduceat(np.concatenate(blocks).astype(np.float32) @ query, starts)
             at = np.array([numbers[identity] for identity in read])
             scores[at] = WHOLE * scores[at] + (1 - WHOLE) * np.maximum(scores[at], nearest)
-        seen = Nearness.of(scores, scores > GONE)
+        seen = Similarity.of(scores, scores > ABSENT)
         if len(shortlist) >= self.tools:
             return seen
         mean, spread = mean_and_spread(*self.sample.moments(self.connection, query, self.tools), self.tools)
-        return Nearness(scores=seen.scores, nearest=seen.nearest[:DEPTH], mean=mean, spread=spread)
+        return Similarity(scores=seen.scores, nearest=seen.nearest[:DEPTH], mean=mean, spread=spread)
 
     def _shortlist(self, query: Vectors) -> list[int]:
         """The tools whose whole text is nearest."""
@@ -205,7 +205,7 @@ class PostgresWords:
     tenant: int
     _revision: int = -1
     _frequency: dict[str, int] = field(default_factory=dict[str, int])  # 0 for a term that no tool has
-    _asked: dict[str, AskedWord] = field(default_factory=dict[str, AskedWord])
+    _asked: dict[str, QueryTerm] = field(default_factory=dict[str, QueryTerm])
     _lock: Lock = field(default_factory=Lock)
 
     def read(self, connection: "Connection[Any]", texts: Sequence[str], size: Size) -> "Reading":
@@ -218,18 +218,18 @@ class PostgresWords:
         wanted = {term for words in spoken for word in words for term in word_terms(word)}
         _look_up(connection, self.tenant, wanted, frequency)
         known = {term: count for term in wanted if (count := frequency[term])}
-        fresh = {word for text in texts for word in spoken_words(text, known) if word not in asked}
+        fresh = {word for text in texts for word in query_words(text, known) if word not in asked}
         vocabulary = Vocabulary()
         if unknown := [word for word in fresh if _may_be_guessed(word, known)]:
             for like, tools in _alike(connection, self.tenant, unknown):
                 vocabulary.count(like, tools)
-            taken = [guess for word in unknown for guess in taken_for(word, vocabulary).words]
+            taken = [guess for word in unknown for guess in guess_meaning(word, vocabulary).words]
             terms = {term for guess in taken for term in word_terms(guess)}
             _look_up(connection, self.tenant, terms, frequency)
             known |= {term: count for term in terms if (count := frequency[term])}
         for word in fresh:
             asked[word] = asked_word(word, known, vocabulary, tools=size.tools)
-        words = {text: tuple(asked[word] for word in spoken_words(text, known)) for text in texts}
+        words = {text: tuple(asked[word] for word in query_words(text, known)) for text in texts}
         used = {term for own in words.values() for word in own for term in word.terms}
         return Reading(words=words, frequency={term: frequency[term] for term in used}, size=size)
 
@@ -238,7 +238,7 @@ class PostgresWords:
 class Reading:
     """Texts that were read, and in how many tools their terms stand."""
 
-    words: dict[str, tuple[AskedWord, ...]]
+    words: dict[str, tuple[QueryTerm, ...]]
     frequency: dict[str, int]
     size: Size
 
@@ -252,7 +252,7 @@ def _look_up(connection: "Connection[Any]", tenant: int, terms: Iterable[str], f
 
 
 def _may_be_guessed(word: str, known: dict[str, int]) -> bool:
-    return is_kept(word) and not is_run(word) and not any(term in known for term in word_terms(word))
+    return is_kept(word) and not is_unspaced(word) and not any(term in known for term in word_terms(word))
 
 
 def _alike(connection: "Connection[Any]", tenant: int, words: Sequence[str]) -> list[tuple[str, int]]:
@@ -326,14 +326,14 @@ class PostgresLexical:
         self._terms |= {number: rows[at][2] for at, number in zip(places, numbers, strict=True)}
         return LexicalMatch(numbers=tuple(numbers), scores=tuple(scores[places].tolist()), asked=asked)
 
-    def matched(self, numbers: Sequence[int], asked: Sequence[AskedWord]) -> list[list[AskedWord]]:
+    def matched(self, numbers: Sequence[int], asked: Sequence[QueryTerm]) -> list[list[QueryTerm]]:
         """The words of a request that the texts of each of these tools contain."""
         held = [hashes_of(self._terms[number]) for number in numbers]  # only tools that were ranked are asked about
         return [
             [word for word in asked if word.known and not own.isdisjoint(map(term_hash, word.terms))] for own in held
         ]
 
-    def _weights(self, asked: Sequence[AskedWord]) -> dict[str, float]:
+    def _weights(self, asked: Sequence[QueryTerm]) -> dict[str, float]:
         """What each term of a text counts; one that two words have counts twice."""
         tools = self._reading.size.tools
         weights: dict[str, float] = {}

@@ -24,17 +24,17 @@ from toolcrib.postgres.index.arms import PostgresDense, PostgresLexical, Postgre
 from toolcrib.postgres.index.filter import Filter, PolicyView, policy_filter
 from toolcrib.postgres.index.rows import SHARED, component, hashes_of, spelled, table_of, term_hash
 from toolcrib.postgres.index.writer import PostgresWriter, drop_slow_indexes, make_slow_indexes
-from toolcrib.postgres.migrations import bring_up
-from toolcrib.search.corpus import Where, names_in
-from toolcrib.search.dense import Nearness
+from toolcrib.postgres.migrations import migrate
+from toolcrib.search.corpus import ToolFilter, names_in
+from toolcrib.search.dense import Similarity
 from toolcrib.search.embedders.builtin import BuiltinEmbedder, checked
 from toolcrib.search.embedders.embedder import Embedder, FallibleEmbedder
 from toolcrib.search.index import MAX_LIMIT
 from toolcrib.search.kernels.rows import Vectors
-from toolcrib.search.lexical import AskedWord
-from toolcrib.search.query import STRATEGIES, Inquiry, Strategy, Words, confidence, parts, strategy_for, verdict
-from toolcrib.search.rerank import WordMeanings
-from toolcrib.search.result import Hit, SearchResult, came_with, why, with_companions
+from toolcrib.search.lexical import QueryTerm
+from toolcrib.search.query import STRATEGIES, QueryRunner, Strategy, Words, confidence, parts, strategy_for, verdict
+from toolcrib.search.rerank import LateInteraction
+from toolcrib.search.result import Hit, SearchResult, companion_reason, why, with_companions
 from toolcrib.search.text import words
 from toolcrib.tools.tool import Tool
 
@@ -57,7 +57,7 @@ class _Found:
     terms: frozenset[int]
 
 
-def named_in(connection: "Connection[Any]", request: Request, query: str) -> list[int]:
+def ids_named_in(connection: "Connection[Any]", request: Request, query: str) -> list[int]:
     """The tools that a request calls by name: `cms_getPage`, `cms get page`, or names within a sentence."""
     whole = spelled(query)
     tokens = names_in(query)
@@ -77,7 +77,7 @@ def named_in(connection: "Connection[Any]", request: Request, query: str) -> lis
 def answer(
     connection: "Connection[Any]",
     request: Request,
-    asked: Sequence[AskedWord],
+    asked: Sequence[QueryTerm],
     ranking: Sequence[tuple[int, float]],
     limit: int,
 ) -> tuple[Hit, ...]:
@@ -92,7 +92,7 @@ def answer(
         return [other for other in tools[name].related if other in there]
 
     return tuple(
-        Hit(name=name, score=share, why=came_with(owner) if owner else why(_said(tools[name], asked)))
+        Hit(name=name, score=share, why=companion_reason(owner) if owner else why(_said(tools[name], asked)))
         for name, share, owner in with_companions(ranked, companions, limit)
     )
 
@@ -114,7 +114,7 @@ def _visible(connection: "Connection[Any]", request: Request, names: Collection[
     return {name for (name,) in rows}
 
 
-def _said(tool: _Found, asked: Sequence[AskedWord]) -> list[str]:
+def _said(tool: _Found, asked: Sequence[QueryTerm]) -> list[str]:
     matched = [word for word in asked if word.known and not tool.terms.isdisjoint(map(term_hash, word.terms))]
     return [word.meant or word.word for word in matched]
 
@@ -147,7 +147,7 @@ class _Opened:
     sample: Sample
 
 
-class PostgresShelf:
+class TenantIndex:
     """Opened when it is first used; safe under threads."""
 
     def __init__(self, url: str, tenant: str, embedder: Embedder, *, connections: int = CONNECTIONS) -> None:
@@ -188,23 +188,23 @@ class PostgresShelf:
     @contextmanager
     def connection(self) -> "Generator[Connection[Any]]":
         """A connection on which each statement is kept at once."""
-        from toolcrib.postgres.errors import in_our_words
+        from toolcrib.postgres.errors import translated_errors
 
         pool = self._open().pool
-        with in_our_words(self._address.place), pool.connection() as connection:
+        with translated_errors(self._address.place), pool.connection() as connection:
             yield connection
 
     def read(self, work: "Callable[[Connection[Any]], Result]") -> Result:
         """What `work` reads; asked once more, on another connection, when the first one broke."""
-        from toolcrib.postgres.errors import in_our_words, was_lost
+        from toolcrib.postgres.errors import is_connection_lost, translated_errors
 
         pool = self._open().pool
-        with in_our_words(self._address.place):
+        with translated_errors(self._address.place):
             try:
                 with pool.connection() as connection:
                     return work(connection)
             except Exception as error:
-                if isinstance(error, StoreError) or not was_lost(error):
+                if isinstance(error, StoreError) or not is_connection_lost(error):
                     raise
                 logger.info("The connection to %s broke; it is asked again.", self._address.place)
             pool.check()
@@ -242,8 +242,8 @@ class PostgresShelf:
     async def _prepare(self) -> int:
         embedder = self._embedder
         async with PostgresDatabase(self._url) as database, database.own_connection() as connection:
-            await bring_up(connection, SHARED)
-            await bring_up(connection, component(embedder.dimensions))
+            await migrate(connection, SHARED)
+            await migrate(connection, component(embedder.dimensions))
             query = "SELECT id, embedder FROM toolcrib_index WHERE tenant = %s"
             found = await (await connection.execute(query, (self._tenant_name,))).fetchone()
             if found is None:  # only then: a standby that is only read has to be of use, too
@@ -287,7 +287,7 @@ class PostgresIndex:
     ) -> None:
         self._embedder = checked(embedder or BuiltinEmbedder())
         self._reader = self._embedder if isinstance(self._embedder, BuiltinEmbedder) else BuiltinEmbedder()
-        self._shelf = PostgresShelf(url, tenant, self._embedder, connections=connections)
+        self._shelf = TenantIndex(url, tenant, self._embedder, connections=connections)
         self._strategies = strategies
         self._abstain = abstain
         self._decompose = decompose
@@ -322,7 +322,7 @@ class PostgresIndex:
                 if emptied:
                     make_slow_indexes(connection, self._embedder.dimensions)
 
-    def search(self, query: str, *, limit: int = 5, where: Where | None = None) -> SearchResult:
+    def search(self, query: str, *, limit: int = 5, where: ToolFilter | None = None) -> SearchResult:
         """The tools that serve a request, best first, at most `limit`; none when nothing fits.
 
         `where` has to be a `Filter`, or to say itself as one: tools that it hides are left out by the database.
@@ -340,11 +340,11 @@ class PostgresIndex:
         took_ms = (perf_counter() - began) * 1000
         return SearchResult(**found, took_ms=took_ms, warnings=warnings)
 
-    async def search_async(self, query: str, *, limit: int = 5, where: Where | None = None) -> SearchResult:
+    async def search_async(self, query: str, *, limit: int = 5, where: ToolFilter | None = None) -> SearchResult:
         """The same from an event loop, which is not held up meanwhile."""
         return await asyncio.to_thread(self.search, query, limit=limit, where=where)
 
-    def only(self, where: Where) -> "PostgresIndex":
+    def only(self, where: ToolFilter) -> "PostgresIndex":
         """The same index, which never finds what `where`, a `Filter`, hides. How rare a word is still counts it."""
         view = PostgresIndex.__new__(PostgresIndex)
         view.__dict__.update(self.__dict__)
@@ -368,8 +368,8 @@ class PostgresIndex:
         strategy = strategy_for(size.tools, self._strategies)
         texts = (query, *(parts(query) if self._decompose and strategy.decompose else ()))
         lexical = PostgresLexical(connection, request, self._shelf.words.read(connection, texts, size))
-        arms = _Arms(lexical, WordMeanings(self._reader))
-        inquiry = Inquiry(arms, self._embedder)
+        arms = _Arms(lexical, LateInteraction(self._reader))
+        inquiry = QueryRunner(arms, self._embedder)
         said = inquiry.words(texts, None, strategy)
         return _Asked(query=query, size=size, strategy=strategy, arms=arms, inquiry=inquiry, said=said)
 
@@ -377,12 +377,12 @@ class PostgresIndex:
         self, connection: "Connection[Any]", request: Request, asked: "_Asked", vectors: Vectors | None, limit: int
     ) -> dict[str, Any]:
         if vectors is None:
-            findings = asked.inquiry.by_words(asked.said)
+            findings = asked.inquiry.lexical_only(asked.said)
         else:
             asked.arms.dense = PostgresDense(connection, request, self._shelf.sample, asked.size.tools)
             asked.arms.ranked = sorted({number for match in asked.said.matches for number in match.numbers})
-            findings = asked.inquiry.by_both(asked.said, vectors, asked.strategy)
-        named = named_in(connection, request, asked.query)
+            findings = asked.inquiry.fused(asked.said, vectors, asked.strategy)
+        named = ids_named_in(connection, request, asked.query)
         ranking, path, reason = verdict(findings, asked.strategy, named, tools=asked.size.tools, abstain=self._abstain)
         hits = answer(connection, request, asked.said.matches[0].asked, ranking, limit)
         return {"hits": hits, "confidence": confidence(path, findings), "path": path, "reason": reason}
@@ -393,11 +393,11 @@ class _Arms:
     """Both arms, as one request needs them."""
 
     lexical: PostgresLexical
-    meanings: WordMeanings
+    meanings: LateInteraction
     dense: PostgresDense | None = None
     ranked: Sequence[int] = ()
 
-    def nearness(self, vectors: Vectors, allowed: NDArray[np.bool_] | None) -> list[Nearness]:
+    def nearness(self, vectors: Vectors, allowed: NDArray[np.bool_] | None) -> list[Similarity]:
         if self.dense is None:
             return []
         seen = self.dense.nearness(vectors, self.ranked)
@@ -414,11 +414,11 @@ class _Asked:
     size: Size
     strategy: Strategy
     arms: _Arms
-    inquiry: Inquiry
+    inquiry: QueryRunner
     said: Words
 
 
-def _filters(where: Where | None) -> tuple[Filter, ...]:
+def _filters(where: ToolFilter | None) -> tuple[Filter, ...]:
     if where is None:
         return ()
     if isinstance(where, Filter):

@@ -17,7 +17,7 @@ from toolcrib.search.dense import parameter_texts
 from toolcrib.search.kernels.rows import Vectors
 from toolcrib.search.lexical import WEIGHTS, part_words
 from toolcrib.search.text import MAX_LETTERS, word_terms, words
-from toolcrib.search.typos import MAX_LETTERS as MAX_SLIP, MIN_LETTERS as MIN_SLIP, shortened_forms
+from toolcrib.search.typos import MAX_LETTERS as MAX_SLIP, MIN_LETTERS as MIN_SLIP, deletion_hashes
 from toolcrib.tools.tool import Tool
 
 FORM = 1  # of what a row holds: a change here makes every tool be indexed anew
@@ -131,7 +131,7 @@ def is_kept(word: str) -> bool:
 
 def forms_of(word: str) -> list[int]:
     """The sums by which a word is found when it is misspelt."""
-    return shortened_forms(word) if MIN_SLIP <= len(word) <= MAX_SLIP else []
+    return deletion_hashes(word) if MIN_SLIP <= len(word) <= MAX_SLIP else []
 
 
 def _text_array(texts: Sequence[str]) -> bytes:

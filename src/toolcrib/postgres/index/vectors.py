@@ -13,7 +13,7 @@ import numpy as np
 
 from toolcrib.errors import StoreError
 from toolcrib.postgres.database import PostgresDatabase
-from toolcrib.postgres.migrations import Component, Migration, bring_up
+from toolcrib.postgres.migrations import Component, Migration, migrate
 from toolcrib.search.embedders.cache import Vector
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class VectorTable:
         # A connection for each use: next to a slow model it costs nothing, and none is left open by anyone.
         async def once() -> Result:
             async with PostgresDatabase(self._url) as database, database.own_connection() as connection:
-                await bring_up(connection, VECTORS)
+                await migrate(connection, VECTORS)
                 return await work(connection)
 
         try:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from toolcrib.search.embedders.embedder import CheckedEmbedder, Embedder
 from toolcrib.search.kernels import compiled
 from toolcrib.search.kernels.rows import Vectors
-from toolcrib.search.text import is_run, plain, words
+from toolcrib.search.text import is_unspaced, plain, words
 
 # From words to the features whose vectors the built-in embedder adds up.
 
@@ -32,17 +32,17 @@ MAX_RUN = 60
 @lru_cache(maxsize=512)  # an unknown word of a request is looked at by the speller, then by the embedder
 def word_features(word: str) -> tuple[int, ...]:
     """The features of one word, as 32-bit numbers: the word for itself, then its pieces."""
-    return tuple(_run_features(word) if is_run(word) else _spelled_features(word))
+    return tuple(_run_features(word) if is_unspaced(word) else _spelled_features(word))
 
 
 def pieced(word: str) -> str | None:
     """The form of a word that pieces are taken of; None for a run, which gives its own."""
-    return None if is_run(word) else plain(word)
+    return None if is_unspaced(word) else plain(word)
 
 
 def text_words(text: str) -> list[str]:
     """The words of a text that count, in order."""
-    return [word for word in words(text)[:MAX_WORDS] if len(word) <= MAX_LETTERS or is_run(word)]
+    return [word for word in words(text)[:MAX_WORDS] if len(word) <= MAX_LETTERS or is_unspaced(word)]
 
 
 def whole_word(word: str) -> int:

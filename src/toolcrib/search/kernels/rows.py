@@ -15,7 +15,7 @@ from simsimd import cdist
 Places = NDArray[np.int64]
 
 
-class Blocks:
+class RowBlocks:
     """A block of rows a number. Blocks of numbers that left stay where they are, unread, until all move together.
 
     A number without rows of its own has the first `shared` rows of all, which belong to nobody.
@@ -130,7 +130,7 @@ class GrowingRows(Generic[Number]):
 LARGEST = 127
 
 
-class Coarse(NamedTuple):
+class Quantized(NamedTuple):
     """Vectors, a row each: whole numbers, and what one of them stands for in that row."""
 
     numbers: NDArray[np.int8]
@@ -140,11 +140,11 @@ class Coarse(NamedTuple):
         """The vectors as they are understood."""
         return self.numbers * self.steps[:, None]
 
-    def at(self, places: NDArray[np.int64]) -> "Coarse":
+    def at(self, places: NDArray[np.int64]) -> "Quantized":
         """Some of the rows."""
-        return Coarse(self.numbers.take(places, axis=0), self.steps.take(places))
+        return Quantized(self.numbers.take(places, axis=0), self.steps.take(places))
 
-    def near(self, queries: "Coarse") -> NDArray[np.float32]:
+    def near(self, queries: "Quantized") -> NDArray[np.float32]:
         """The dot product of each query (row) with each of these vectors (column)."""
         if not len(queries.numbers) or not len(self.numbers):
             return np.zeros((len(queries.numbers), len(self.numbers)), dtype=np.float32)
@@ -166,17 +166,17 @@ class CoarseRows:
         return len(self._numbers)
 
     @property
-    def view(self) -> Coarse:
-        return Coarse(self._numbers.view, self._steps.view.ravel())
+    def view(self) -> Quantized:
+        return Quantized(self._numbers.view, self._steps.view.ravel())
 
-    def extend(self, rows: Coarse) -> None:
+    def extend(self, rows: Quantized) -> None:
         self._numbers.extend(rows.numbers)
         self._steps.extend(rows.steps[:, None])
 
     def make_room(self, size: int) -> None:
         """Have at least that many rows, the new ones of zeros."""
         missing = max(0, size - len(self))
-        self.extend(coarse(np.zeros((missing, self._numbers.view.shape[1]), dtype=np.float32)))
+        self.extend(quantize(np.zeros((missing, self._numbers.view.shape[1]), dtype=np.float32)))
 
     def only(self, places: NDArray[np.int64]) -> "CoarseRows":
         """Some of the rows, in that order."""
@@ -184,14 +184,14 @@ class CoarseRows:
         kept.extend(self.view.at(places))
         return kept
 
-    def put(self, places: NDArray[np.int64], rows: Coarse) -> None:
+    def put(self, places: NDArray[np.int64], rows: Quantized) -> None:
         """Write over some rows."""
         self._numbers.view[places] = rows.numbers
         self._steps.view[places, 0] = rows.steps
 
 
-def coarse(vectors: Vectors) -> Coarse:
+def quantize(vectors: Vectors) -> Quantized:
     """The nearest vectors in whole numbers."""
     steps = np.abs(vectors).max(axis=1, initial=0.0) / LARGEST
     steps[steps == 0] = 1.0
-    return Coarse(np.rint(vectors / steps[:, None]).astype(np.int8), steps)
+    return Quantized(np.rint(vectors / steps[:, None]).astype(np.int8), steps)

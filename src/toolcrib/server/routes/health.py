@@ -16,7 +16,7 @@ from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.errors import ToolcribError
 from toolcrib.memory.entities import Found, Reading, find_entities
 from toolcrib.server.schemas import ExtractionHealth, Health, Readiness, ToolAtFault
-from toolcrib.server.services import HouseHere, is_harmless
+from toolcrib.server.services import ServicesHere, is_harmless
 from toolcrib.tools.extraction import ROOT, Extraction
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
@@ -108,7 +108,7 @@ async def live() -> Health:
 
 
 @routes.get("/health/ready", responses={503: {"model": Readiness, "description": "Something is in the way."}})
-async def ready(house: HouseHere, response: Response) -> Readiness:
+async def ready(house: ServicesHere, response: Response) -> Readiness:
     """Whether a message would be answered, and what is in the way."""
     served = house.served
     reasons: list[str] = []
@@ -133,7 +133,7 @@ async def ready(house: HouseHere, response: Response) -> Readiness:
 
 
 @routes.get("/health/extraction", responses={503: {"model": ExtractionHealth, "description": "Some cannot be read."}})
-async def extraction(house: HouseHere, response: Response) -> ExtractionHealth:
+async def extraction(house: ServicesHere, response: Response) -> ExtractionHealth:
     """Run the extraction of every tool that has one: on a real result where a call can do no harm and needs no
     arguments, else on a result made from what the tool says of itself."""
     found = await extraction_health(house.toolbox())
@@ -142,7 +142,7 @@ async def extraction(house: HouseHere, response: Response) -> ExtractionHealth:
 
 
 @routes.get("/metrics", response_class=Response, responses={200: PROMETHEUS})
-async def metrics(house: HouseHere) -> Response:
+async def metrics(house: ServicesHere) -> Response:
     """Everything that is counted, for Prometheus."""
     house.metrics.tools.set(len(house.served.crib.catalog))
     return Response(house.metrics.text(), media_type=CONTENT_TYPE_LATEST)

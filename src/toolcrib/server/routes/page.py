@@ -8,7 +8,7 @@ from fastapi.responses import FileResponse, RedirectResponse
 
 from toolcrib.server.middleware import refused
 from toolcrib.server.schemas import AppShape
-from toolcrib.server.services import SITE, House, HouseHere, is_harmless
+from toolcrib.server.services import SITE, Services, ServicesHere, is_harmless
 
 MOST_SUGGESTIONS = 4
 WEB = Path(__file__).parents[1] / "web"
@@ -17,7 +17,7 @@ routes = APIRouter()
 
 
 @routes.get("/api/app", tags=["app"])
-async def app(house: HouseHere) -> AppShape:
+async def app(house: ServicesHere) -> AppShape:
     """What is served."""
     served = house.served
     remarks = dict(served.remarks) if served.suggestions else _own_phrases(house)
@@ -33,7 +33,7 @@ async def app(house: HouseHere) -> AppShape:
     )
 
 
-def _own_phrases(house: House) -> dict[str, str]:
+def _own_phrases(house: Services) -> dict[str, str]:
     """What to try where nobody said: how people ask for some tools that can do no harm, and their names."""
     toolbox = house.toolbox()
     harmless = [tool for tool in toolbox.tools if tool.phrases and is_harmless(toolbox, tool)]
@@ -55,7 +55,7 @@ async def icon() -> Response:
 
 @routes.get("/site", include_in_schema=False)
 @routes.get("/site/{path:path}", include_in_schema=False)
-async def site(request: Request, house: HouseHere) -> Response:
+async def site(request: Request, house: ServicesHere) -> Response:
     """What visitors of the site see."""
     render = house.served.site
     if render is None:

@@ -11,9 +11,9 @@ from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 
 from toolcrib.agent.runner import confirm, stream
 from toolcrib.server.middleware import refused
-from toolcrib.server.runs import Numbered, told_elsewhere, told_here
+from toolcrib.server.runs import Numbered, follow_local, follow_remote
 from toolcrib.server.schemas import Answer, NewMessage, Refusal, Responses, Stopped
-from toolcrib.server.services import HouseHere, SessionId, StoreHere
+from toolcrib.server.services import ServicesHere, SessionId, StoreHere
 
 sse = sys.modules[__name__]
 
@@ -61,7 +61,7 @@ REFUSALS: Responses = {
 
 
 @routes.post("/messages", response_class=Response, responses={**sse.OPENAPI, **REFUSALS})
-async def say(session: SessionId, message: NewMessage, house: HouseHere, store: StoreHere) -> Response:
+async def say(session: SessionId, message: NewMessage, house: ServicesHere, store: StoreHere) -> Response:
     """Say something to the agent, and listen to what happens. The run goes on when you stop listening."""
     crib = house.served.crib
     run = await house.runs.start(store, session, lambda opened: stream(opened, message.text, crib=crib))
@@ -75,7 +75,7 @@ async def say(session: SessionId, message: NewMessage, house: HouseHere, store: 
 )
 async def listen(
     session: SessionId,
-    house: HouseHere,
+    house: ServicesHere,
     store: StoreHere,
     last_event_id: Annotated[str | None, Header(examples=["300000"])] = None,
     after: Annotated[str | None, Query(examples=["300000"])] = None,
@@ -86,14 +86,14 @@ async def listen(
     ping_seconds = house.options.ping_seconds
     run = house.runs.find(store, session)
     if run is not None:
-        return sse.event_stream(told_here(run, store, session, number, ping_seconds=ping_seconds))
-    told = await told_elsewhere(store, session, number, ping_seconds=ping_seconds)
+        return sse.event_stream(follow_local(run, store, session, number, ping_seconds=ping_seconds))
+    told = await follow_remote(store, session, number, ping_seconds=ping_seconds)
     return Response(status_code=204) if told is None else sse.event_stream(told)
 
 
 @routes.post("/confirmations/{confirmation}", response_class=Response, responses={**sse.OPENAPI, **REFUSALS})
 async def answer_confirmation(
-    session: SessionId, confirmation: str, answer: Answer, house: HouseHere, store: StoreHere
+    session: SessionId, confirmation: str, answer: Answer, house: ServicesHere, store: StoreHere
 ) -> Response:
     """Answer a call that waits for the user's yes, and listen to what follows."""
     crib = house.served.crib
@@ -105,7 +105,7 @@ async def answer_confirmation(
 
 
 @routes.post("/stop", responses={404: REFUSALS[404]})
-async def stop(session: SessionId, house: HouseHere, store: StoreHere) -> Stopped:
+async def stop(session: SessionId, house: ServicesHere, store: StoreHere) -> Stopped:
     """Stop what happens in a session. What was done so far is kept."""
     stopped = await house.runs.stop(store, session)
     if not stopped:

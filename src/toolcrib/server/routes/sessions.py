@@ -17,7 +17,7 @@ from toolcrib.server.schemas import (
     SessionLine,
     SessionShape,
 )
-from toolcrib.server.services import House, HouseHere, SessionId, StoreHere
+from toolcrib.server.services import Services, ServicesHere, SessionId, StoreHere
 from toolcrib.stores.record import SessionRecord
 from toolcrib.tools.result import as_json
 
@@ -77,7 +77,7 @@ MISSING: Responses = {404: {"model": Refusal, "description": "There is no such s
 
 
 @routes.post("", status_code=201)
-async def create_session(house: HouseHere, store: StoreHere) -> NewSession:
+async def create_session(house: ServicesHere, store: StoreHere) -> NewSession:
     """Make a session."""
     async with store.open() as session:
         house.metrics.made_session()
@@ -85,7 +85,7 @@ async def create_session(house: HouseHere, store: StoreHere) -> NewSession:
 
 
 @routes.get("")
-async def list_sessions(house: HouseHere, store: StoreHere) -> list[SessionLine]:
+async def list_sessions(house: ServicesHere, store: StoreHere) -> list[SessionLine]:
     """The sessions, those changed last first."""
     return [
         SessionLine(
@@ -100,7 +100,7 @@ async def list_sessions(house: HouseHere, store: StoreHere) -> list[SessionLine]
 
 
 @routes.get("/{session}", responses=MISSING)
-async def get_session(session: SessionId, house: HouseHere, store: StoreHere) -> SessionShape:
+async def get_session(session: SessionId, house: ServicesHere, store: StoreHere) -> SessionShape:
     """All of a session: what was said, what the agent remembers, and what waits for the user."""
     # Before it is read: a run that ends meanwhile is then in the record. It may be on another replica.
     running = house.runs.find(store, session) is not None or await store.is_open(session)
@@ -108,14 +108,14 @@ async def get_session(session: SessionId, house: HouseHere, store: StoreHere) ->
 
 
 @routes.delete("/{session}", status_code=204, response_description="It is gone.", responses=MISSING)
-async def delete_session(session: SessionId, house: HouseHere, store: StoreHere) -> Response:
+async def delete_session(session: SessionId, house: ServicesHere, store: StoreHere) -> Response:
     """Forget a session; if the agent is at work in it, that is stopped first."""
     await house.runs.stop(store, session)
     await store.delete(session)
     return Response(status_code=204)
 
 
-def _session(house: House, record: SessionRecord, running: bool) -> SessionShape:
+def _session(house: Services, record: SessionRecord, running: bool) -> SessionShape:
     crib = house.served.crib
     now = crib.clock()
     return SessionShape(

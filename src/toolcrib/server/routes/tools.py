@@ -31,7 +31,7 @@ from toolcrib.server.schemas import (
     Trial,
     Tried,
 )
-from toolcrib.server.services import House, HouseHere, is_harmless
+from toolcrib.server.services import Services, ServicesHere, is_harmless
 from toolcrib.tools.tool import Tool
 
 # Search, with explanations: what was found, by which arm, and what a plain ranking by words would have given.
@@ -42,12 +42,12 @@ NEAREST = 3
 
 
 @search_routes.post("/search")
-async def search(query: SearchQuery, house: HouseHere) -> Found:
+async def search(query: SearchQuery, house: ServicesHere) -> Found:
     """Find tools by a request in any language. Nothing becomes active."""
     return await asyncio.to_thread(_search, house, query.query, query.limit)
 
 
-def _search(house: House, query: str, limit: int) -> Found:
+def _search(house: Services, query: str, limit: int) -> Found:
     index, toolbox = house.index, house.toolbox()
     found = index.search(query, limit=limit)
     plain, willing = _others(house)
@@ -83,7 +83,7 @@ def _explained(index: ToolIndex, toolbox: Toolbox, query: str, hit: Hit) -> Expl
 _by_words: WeakKeyDictionary[ToolIndex, tuple[ToolIndex, ToolIndex]] = WeakKeyDictionary()
 
 
-def _others(house: House) -> tuple[ToolIndex, ToolIndex]:
+def _others(house: Services) -> tuple[ToolIndex, ToolIndex]:
     """Two more indexes of the same tools: words alone, and one that always answers. Made when first asked for."""
     index = house.index
     found = _by_words.get(index)
@@ -106,7 +106,7 @@ MISSING: Responses = {404: {"model": Refusal, "description": "There is no such t
 
 @routes.get("/tools")
 async def list_tools(
-    house: HouseHere, category: Annotated[str | None, Query(examples=["images"])] = None
+    house: ServicesHere, category: Annotated[str | None, Query(examples=["images"])] = None
 ) -> list[ToolLine]:
     """The tools, of one category or all."""
     toolbox = house.toolbox()
@@ -114,7 +114,7 @@ async def list_tools(
 
 
 @routes.get("/tools/{name}", responses=MISSING)
-async def get_tool(name: str, house: HouseHere) -> ToolShape:
+async def get_tool(name: str, house: ServicesHere) -> ToolShape:
     """All that a tool says of itself."""
     toolbox = house.toolbox()
     tool = _tool(toolbox, name)
@@ -134,7 +134,7 @@ async def get_tool(name: str, house: HouseHere) -> ToolShape:
     "/tools/{name}/try",
     responses={**MISSING, 403: {"model": Refusal, "description": "The tool may change something, or asks first."}},
 )
-async def try_tool(name: str, trial: Trial, house: HouseHere) -> Tried:
+async def try_tool(name: str, trial: Trial, house: ServicesHere) -> Tried:
     """Call a tool that only reads."""
     toolbox = house.toolbox()
     if not is_harmless(toolbox, _tool(toolbox, name)):
@@ -145,30 +145,30 @@ async def try_tool(name: str, trial: Trial, house: HouseHere) -> Tried:
 
 
 @routes.get("/categories")
-async def list_categories(house: HouseHere) -> list[Category]:
+async def list_categories(house: ServicesHere) -> list[Category]:
     """The categories, and how many tools each has."""
     return [Category(name=name, tools=count) for name, count in house.toolbox().categories().items()]
 
 
 @routes.get("/check")
-async def check(house: HouseHere) -> list[FindingShape]:
+async def check(house: ServicesHere) -> list[FindingShape]:
     """What is wrong with the tools, and what keeps them from being found (`toolcrib check`)."""
     return await house.once("check", lambda: asyncio.to_thread(_findings, house))
 
 
 @routes.get("/tokens")
-async def tokens(house: HouseHere) -> dict[str, Any]:
+async def tokens(house: ServicesHere) -> dict[str, Any]:
     """What the tools cost in each mode (`toolcrib tokens --json`)."""
     return await house.once("tokens", lambda: _costs(house))
 
 
-async def _costs(house: House) -> dict[str, Any]:
+async def _costs(house: Services) -> dict[str, Any]:
     catalog, tools = house.served.crib.catalog, house.toolbox().tools
     seen = catalog if len(tools) == len(catalog) else Catalog(tools)  # of what is hidden, not even the cost is told
     return (await cost_table(seen)).to_json()
 
 
-def _findings(house: House) -> list[FindingShape]:
+def _findings(house: Services) -> list[FindingShape]:
     tools = {tool.name: tool for tool in house.toolbox().tools}
     wrong = [problem for problem in house.served.crib.catalog.check() if not problem.tool or problem.tool in tools]
     found = [*wrong, *discoverability(house.index, tools.values())]

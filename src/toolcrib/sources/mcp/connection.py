@@ -33,7 +33,7 @@ _MOST_REFUSAL_CHARACTERS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LostCall:
     """A call that got no answer because the connection went."""
 
     reason: str  # reads on after the server's name
@@ -72,18 +72,20 @@ def needs_login(server: McpServer) -> SourceLoginError:
     return SourceLoginError(f"{server.name} wants a login.", hint=hint)
 
 
-def lost(error: Exception, status: int | None, *, cut: bool) -> Lost | None:
+def lost(error: Exception, status: int | None, *, cut: bool) -> LostCall | None:
     """How a call was lost; None if the server refused it and all is well otherwise."""
     if not isinstance(error, MCPError):
-        return Lost("the connection broke")
+        return LostCall("the connection broke")
     if cut:
-        return Lost("its answer is too large", still_connected=True)
+        return LostCall("its answer is too large", still_connected=True)
     if error.code == CONNECTION_CLOSED:
-        return Lost("it ended before it answered")
+        return LostCall("it ended before it answered")
     if error.code == INVALID_REQUEST and error.error.message == "Session terminated":
-        return Lost("it forgot our session", never_ran=True)
+        return LostCall("it forgot our session", never_ran=True)
     if error.code == INTERNAL_ERROR and status is not None:
-        return Lost(f"it answered with status {status}", never_ran=status in _PASSING_STATUSES, still_connected=True)
+        return LostCall(
+            f"it answered with status {status}", never_ran=status in _PASSING_STATUSES, still_connected=True
+        )
     return None
 
 
@@ -179,16 +181,16 @@ class McpConnection:
 
         `context` is whose call it is, and answers what the server asks back.
         """
-        if not self._calls.may_try():
+        if not self._calls.allows():
             raise SourceError(
                 f"{self.server.name} is left alone: it did not answer {self.limits.failures_allowed} calls in a row.",
                 hint=f"Try again in {math.ceil(self._calls.pause())} seconds, or use another tool.",
             )
         outcome = await self._call_once(name, arguments, progress, context)
-        if isinstance(outcome, Lost) and (repeatable or outcome.never_ran):
+        if isinstance(outcome, LostCall) and (repeatable or outcome.never_ran):
             await self._sleep(self.limits.first_pause_seconds)
             outcome = await self._call_once(name, arguments, progress, context)
-        if isinstance(outcome, Lost):
+        if isinstance(outcome, LostCall):
             unknown = "" if outcome.never_ran or outcome.still_connected else " Whether it did its work is not known."
             raise SourceError(f"{self.server.name} gave no result: {outcome.reason}.{unknown}")
         return outcome
@@ -202,7 +204,7 @@ class McpConnection:
 
     async def _call_once(
         self, name: str, arguments: Mapping[str, Any], progress: ProgressHandler | None, context: object
-    ) -> mcp_types.CallToolResult | Lost:
+    ) -> mcp_types.CallToolResult | LostCall:
         seconds = self.server.call_seconds or self.limits.call_seconds
         link = await self._connected()
         try:
@@ -221,13 +223,13 @@ class McpConnection:
             ) from None
         except ValidationError:
             self._calls.succeeded()
-            return Lost("its answer does not follow MCP", still_connected=True)
+            return LostCall("its answer does not follow MCP", still_connected=True)
         except Exception as error:  # foreign code, as above
             return await self._lost(link, error)
         self._calls.succeeded()
         return result
 
-    async def _lost(self, link: McpLink, error: Exception) -> Lost:
+    async def _lost(self, link: McpLink, error: Exception) -> LostCall:
         status, cut = link.status, link.take_cut()
         if status in (401, 403):
             failure = needs_login(self.server)
@@ -252,7 +254,7 @@ class McpConnection:
             await self._drop()
             if 0 < self._pauses.pause() <= self.limits.patience_seconds:
                 await self._sleep(self._pauses.pause())
-            if not self._pauses.may_try():
+            if not self._pauses.allows():
                 raise SourceError(self.problem, hint=f"It is tried again in {math.ceil(self.pause)} seconds.")
             try:
                 return await self._connect()

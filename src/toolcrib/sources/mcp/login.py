@@ -39,7 +39,7 @@ from toolcrib.tools.text import clean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GivenClient:
+class RegisteredClient:
     """Its id and its secret, as the server's page for developers shows them."""
 
     id: str
@@ -97,12 +97,12 @@ class LoginFile(TokenStorage):
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         return _as(OAuthClientInformationFull, self._said().get("client"))
 
-    async def given(self) -> GivenClient | None:
+    async def given(self) -> RegisteredClient | None:
         """The client that somebody registered by hand, with which the last login was made."""
         client, port = await self.get_client_info(), self._said().get("given_port")
         if client is None or not isinstance(port, int):
             return None
-        return GivenClient(id=client.client_id, secret=client.client_secret, port=port)
+        return RegisteredClient(id=client.client_id, secret=client.client_secret, port=port)
 
     def metadata(self) -> OAuthMetadata | None:
         """Where the server that gave the tokens renews them."""
@@ -115,7 +115,7 @@ class LoginFile(TokenStorage):
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         self._write(client=client_info.model_dump(mode="json", exclude_none=True), given_port=None)
 
-    def set_given(self, client: GivenClient, metadata: OAuthMetadata | None) -> None:
+    def set_given(self, client: RegisteredClient, metadata: OAuthMetadata | None) -> None:
         """Keep who we are there, to renew the login and to make the next one."""
         self._write(client=client.known_as(metadata).model_dump(mode="json", exclude_none=True), given_port=client.port)
 
@@ -263,7 +263,7 @@ async def log_in(
     open_page: OpenPage,
     seconds: float = SECONDS,
     *,
-    client: GivenClient | None = None,
+    client: RegisteredClient | None = None,
 ) -> int:
     """Log in and keep the login; gives how many tools the server has for us then.
 
@@ -307,7 +307,7 @@ class _NewLogin(LoginFile):
 
     logged_in = False
 
-    def __init__(self, server: McpServer, folder: Path, client: GivenClient | None) -> None:
+    def __init__(self, server: McpServer, folder: Path, client: RegisteredClient | None) -> None:
         super().__init__(server, folder)
         self._client = client
 
@@ -322,7 +322,7 @@ class _NewLogin(LoginFile):
         await super().set_tokens(tokens)
 
 
-def _no_login(server: McpServer, client: GivenClient | None, error: SourceError) -> SourceLoginError:
+def _no_login(server: McpServer, client: RegisteredClient | None, error: SourceError) -> SourceLoginError:
     """What went wrong, in the words of the login if it was one."""
     said, hint = str(error), _TRY_AGAIN
     cause: BaseException | None = error.__cause__

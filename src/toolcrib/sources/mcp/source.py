@@ -15,7 +15,7 @@ from toolcrib.errors import MissingExtraError, SourceError, ToolDefinitionError
 from toolcrib.sources.mcp.config import McpLimits, McpServer
 from toolcrib.sources.mcp.connection import McpConnection
 from toolcrib.sources.names import ToolNames
-from toolcrib.sources.source import Clock, ReportsProgress, Shelf, SourceState, ToolHolder
+from toolcrib.sources.source import Clock, ReportsProgress, SourceState, SourceTools, ToolSink
 from toolcrib.tools.result import ToolResult, as_json
 from toolcrib.tools.text import clean, clean_words
 from toolcrib.tools.tool import Risk, Tool
@@ -48,7 +48,7 @@ class McpSource:
     def __init__(
         self,
         server: McpServer,
-        catalog: ToolHolder,
+        catalog: ToolSink,
         *,
         limits: McpLimits | None = None,
         auth: "httpx2.Auth | None" = None,
@@ -59,7 +59,7 @@ class McpSource:
         self.names = ToolNames(server.name)
         self.problems: tuple[str, ...] = ()  # tools that the server has and we cannot hold, a sentence each
         self._connection = McpConnection(server, limits=limits, auth=auth, clock=clock, sleep=sleep)
-        self._shelf = Shelf(catalog)
+        self._shelf = SourceTools(catalog)
         self._clock = clock
         self._sleep = sleep
         self._settled = asyncio.Event()

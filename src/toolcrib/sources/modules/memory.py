@@ -16,7 +16,7 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import Field, SkipValidation
 
 from toolcrib.errors import ToolRefusedError, did_you_mean
-from toolcrib.sources.modules.notes import FinderFactory, Note, NoteFile, NoteFinder, NoteShelf, NoteStore, WordFinder
+from toolcrib.sources.modules.notes import FinderFactory, Note, NoteFeed, NoteFile, NoteFinder, NoteStore, WordFinder
 from toolcrib.sources.modules.registry import offered
 from toolcrib.tools.extraction import Extraction
 from toolcrib.tools.function import ToolOptions
@@ -134,7 +134,7 @@ class MemoryTools:
 
     def __init__(self, store: NoteStore, index: FinderFactory, *, max_notes: int) -> None:
         self._store = store
-        self._shelf = NoteShelf()
+        self._shelf = NoteFeed()
         self._index = index
         self._finder: NoteFinder | None = None
         self._max_notes = max_notes

@@ -107,7 +107,7 @@ class ShelfStep:
     removed: Sequence[str] = ()
 
 
-class NoteShelf:
+class NoteFeed:
     """The notes as they were when last looked at; tells its followers what changed since.
 
     Here a note has a label that says nothing: the letters of an id are dice, and an index would read them as words.
@@ -199,7 +199,7 @@ class NoteFinder(Protocol):
 
 
 # Such as `ToolIndex`: it follows a shelf as it follows a catalogue.
-FinderFactory: TypeAlias = Callable[[NoteShelf], NoteFinder]
+FinderFactory: TypeAlias = Callable[[NoteFeed], NoteFinder]
 
 
 # Finds notes by their words, where no index was handed in.
@@ -225,7 +225,7 @@ class WordHits:
 class WordFinder:
     """The notes that share the most words with a question."""
 
-    def __init__(self, shelf: NoteShelf) -> None:
+    def __init__(self, shelf: NoteFeed) -> None:
         self._shelf = shelf
 
     def search(self, query: str, *, limit: int = 5) -> WordHits:

@@ -41,7 +41,7 @@ DENIED: tuple[str, ...] = (
 )
 
 
-class Denied:
+class DenyList:
     """Patterns of commands that are not run."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
@@ -138,7 +138,7 @@ def shell(
             flood_bytes=flood_bytes,
         ),
         environment={name: os.environ[name] for name in pass_environment if name in os.environ} | dict(environment),
-        denied=Denied(denied),
+        denied=DenyList(denied),
         bubblewrap=program,
         network=network,
     )
@@ -154,7 +154,7 @@ class ShellTools:
         *,
         limits: Limits,
         environment: Mapping[str, str],
-        denied: Denied,
+        denied: DenyList,
         bubblewrap: str | None,
         network: bool,
     ) -> None:

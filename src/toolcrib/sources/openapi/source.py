@@ -14,7 +14,7 @@ from toolcrib.settings import Settings
 from toolcrib.sources.names import ToolNames, safe_prefix
 from toolcrib.sources.openapi.document import OpenApiDocument
 from toolcrib.sources.openapi.request import Arguments, Credential, arguments_of, request_of
-from toolcrib.sources.source import ReadSource, SourceState, ToolHolder
+from toolcrib.sources.source import DocumentSource, SourceState, ToolSink
 from toolcrib.sources.web import Web, WebGuard, WebLimits, WebResponse, keep_keys_out_of_logs
 from toolcrib.tools.result import ToolResult, as_json
 from toolcrib.tools.schema import items, mapping
@@ -119,7 +119,7 @@ CALL_LIMITS = WebLimits(seconds=30, body_bytes=2_000_000)
 _MOST_DESCRIPTION_CHARACTERS = 1_000
 
 
-class OpenApiSource(ReadSource):
+class OpenApiSource(DocumentSource):
     """The operations of one service in a catalogue.
 
     `document` is a file or an address. Everything goes out through a `WebGuard`: to call a service on this machine or
@@ -130,7 +130,7 @@ class OpenApiSource(ReadSource):
         self,
         name: str,
         document: str | Path,
-        catalog: ToolHolder,
+        catalog: ToolSink,
         *,
         base_url: str | None = None,
         key: str | None = None,

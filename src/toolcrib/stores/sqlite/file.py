@@ -71,7 +71,7 @@ MIGRATIONS: tuple[Migration, ...] = (
 CURRENT = MIGRATIONS[-1].version
 
 
-def bring_up(connection: sqlite3.Connection, place: str, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+def migrate(connection: sqlite3.Connection, place: str, migrations: Sequence[Migration] = MIGRATIONS) -> None:
     """Bring a file to the newest version, or leave it untouched. Safe when several processes do so at once."""
     if version_of(connection, place) == migrations[-1].version:
         return
@@ -158,7 +158,7 @@ class SqliteFile:
         """Run statements that SQLite takes in no transaction, such as VACUUM; the file was used before."""
 
         def run() -> None:
-            with in_our_words(self.place):
+            with translated_errors(self.place):
                 for statement in statements:
                     if self._connection is not None:
                         self._connection.execute(statement)
@@ -180,7 +180,7 @@ class SqliteFile:
         return self._worker.submit(self._run, work, begin)
 
     def _run(self, work: Work[Result], begin: str) -> Result:
-        with in_our_words(self.place):
+        with translated_errors(self.place):
             if self._connection is None:
                 self._connection = self._open()
             connection = self._connection
@@ -207,7 +207,7 @@ class SqliteFile:
             connection.execute(f"PRAGMA synchronous = {'FULL' if self._durable else 'NORMAL'}")
             version_of(connection, self.place)  # a file that is not ours is refused before its journal is changed
             _use_wal(connection)
-            bring_up(connection, self.place)
+            migrate(connection, self.place)
         except BaseException:
             connection.close()
             raise
@@ -215,7 +215,7 @@ class SqliteFile:
 
 
 @contextmanager
-def in_our_words(place: str) -> Generator[None]:
+def translated_errors(place: str) -> Generator[None]:
     """What SQLite and the file system complain of, as a `StoreError` that says what to do."""
     try:
         yield

@@ -12,9 +12,9 @@ from toolcrib.stores.record import (
     Json,
     LoggedEvent,
     Refusal,
+    Resolution,
     SessionInfo,
     SessionRecord,
-    Settled,
     Step,
     confirmation_row,
     microseconds,
@@ -146,7 +146,7 @@ def settle_confirmation(
     session: str,
     id: str,
     digest: str | None,
-    settled_as: Settled,
+    settled_as: Resolution,
     now: datetime,
 ) -> Confirmation | Refusal:
     """One statement decides: it changes the row only while the confirmation is open, so only one caller succeeds."""

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Self
 
 from toolcrib.errors import SessionBusyError, SessionLostError, StoreError
-from toolcrib.stores.lease import LASTS, Heartbeat, Lease, Owner, when_free
+from toolcrib.stores.lease import LASTS, Heartbeat, Lease, Owner, acquire
 from toolcrib.stores.record import (
     Confirmation,
     LoggedEvent,
     Refusal,
+    Resolution,
     SessionInfo,
     SessionRecord,
-    Settled,
     Step,
     checked_id,
     checked_tenant,
@@ -29,9 +29,9 @@ from toolcrib.stores.record import (
     new_id,
     now,
 )
-from toolcrib.stores.session import Session, to_the_end
+from toolcrib.stores.session import Session, shielded
 from toolcrib.stores.sqlite import rows
-from toolcrib.stores.sqlite.file import CURRENT, SqliteFile, in_our_words, version_of
+from toolcrib.stores.sqlite.file import CURRENT, SqliteFile, translated_errors, version_of
 from toolcrib.stores.store import PING_SECONDS, PlaceStatus, follow
 
 leases = sys.modules[__name__]
@@ -134,7 +134,7 @@ class SqliteStore:
         id = new_id() if session_id is None else checked_id(session_id)
         lease = Lease.wish(self._tenant, id)
         try:
-            record = await when_free(lambda: self._begin(lease, create=create, take_over=take_over), wait_seconds)
+            record = await acquire(lambda: self._begin(lease, create=create, take_over=take_over), wait_seconds)
         except asyncio.CancelledError:
             await self._end(lease)  # it may have been taken just then
             raise
@@ -143,7 +143,7 @@ class SqliteStore:
         try:
             yield session
         finally:
-            self._heartbeat.let_go(lease)
+            self._heartbeat.remove(lease)
             await self._end(lease)
 
     async def _begin(self, lease: Lease, *, create: bool, take_over: bool) -> SessionRecord:
@@ -157,11 +157,11 @@ class SqliteStore:
             leases.take(connection, lease, now, by_force=take_over)
             return rows.select_session(connection, self._tenant, lease.session, events=False)
 
-        return await to_the_end(self._file.write(take))
+        return await shielded(self._file.write(take))
 
     async def _end(self, lease: Lease) -> None:
         try:
-            await to_the_end(self._file.write(lambda connection: leases.release(connection, lease)))
+            await shielded(self._file.write(lambda connection: leases.release(connection, lease)))
         except StoreError as error:  # must not hide what happened inside; the lease runs out by itself
             logger.warning("The session %r could not be given back: %s", lease.session, error)
 
@@ -217,7 +217,7 @@ class SqliteStore:
                 )
             rows.insert_session(connection, self._tenant, record)
 
-        await to_the_end(self._file.write(insert))
+        await shielded(self._file.write(insert))
 
     async def delete(self, session_id: str) -> None:
         """Forget a session. Refused while somebody has it open."""
@@ -228,7 +228,7 @@ class SqliteStore:
             if not rows.delete_session(connection, self._tenant, id):
                 raise rows.unknown_session(connection, self._tenant, id)
 
-        await to_the_end(self._file.write(remove))
+        await shielded(self._file.write(remove))
 
     async def purge(self, older_than: timedelta) -> int:
         """Forget all sessions that were not changed for that long, and say how many; open ones stay."""
@@ -244,12 +244,12 @@ class SqliteStore:
                 removed += rows.delete_session(connection, self._tenant, id)
             return removed
 
-        return await to_the_end(self._file.write(remove))
+        return await shielded(self._file.write(remove))
 
     async def close(self) -> None:
         """Let go of the file."""
         if self._owns_file:
-            await to_the_end(self._file.close())
+            await shielded(self._file.close())
 
     async def __aenter__(self) -> Self:
         return self
@@ -283,7 +283,7 @@ class _Writer:
 
         await self._file.write(write)
 
-    async def settle_confirmation(self, id: str, digest: str | None, settled_as: Settled) -> Confirmation | Refusal:
+    async def settle_confirmation(self, id: str, digest: str | None, settled_as: Resolution) -> Confirmation | Refusal:
         def write(connection: sqlite3.Connection) -> Confirmation | Refusal:
             now = self._still_ours(connection)
             lease = self._lease
@@ -328,7 +328,7 @@ class SqlitePlace:
         if not self._path.exists():
             return empty
         with (
-            in_our_words(str(self._path)),
+            translated_errors(str(self._path)),
             closing(sqlite3.connect(f"{self._path.absolute().as_uri()}?mode=ro", uri=True)) as connection,
         ):
             form = version_of(connection, str(self._path))
@@ -348,7 +348,7 @@ class SqlitePlace:
         size = sum(os.path.getsize(one) for one in self._path.parent.glob(f"{self._path.name}*") if one.is_file())
         return replace(empty, form=form, bytes=size, **counts)
 
-    async def bring_up(self) -> None:
+    async def migrate(self) -> None:
         """Make the tables, or bring them to the newest form."""
         await self._file.read(lambda _: None)
 

@@ -117,6 +117,7 @@ def test_what_users_read_imports_from_the_front_and_the_rooms_alone(folder: str)
     assert deeper == []
 
 
+@pytest.mark.process
 def test_importing_toolcrib_is_light() -> None:
     # CPU time, the best of a few fresh processes: what the import costs, not what else the machine did meanwhile.
     runs = [_import_in_a_fresh_process() for _ in range(3)]

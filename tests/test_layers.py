@@ -56,7 +56,8 @@ class Import(NamedTuple):
 
     def door(self) -> str | None:
         """The entry of the tables that allows it; None if there is none."""
-        doors = AT_LOAD.get(self.room, set()) | (LATE.get(self.room, set()) if self.late else set())
+        closed = set[str]()
+        doors = AT_LOAD.get(self.room, closed) | (LATE.get(self.room, closed) if self.late else closed)
         return next((door for door in sorted(doors) if f"{self.target}.".startswith(f"{door}.")), None)
 
 

@@ -1,5 +1,7 @@
 """What reaching tools costs, measured on the real surface."""
 
+from typing import Any
+
 import pytest
 
 from toolcrib.catalog.catalog import Catalog
@@ -15,8 +17,8 @@ async def call(arguments: object, context: object = None, /) -> ToolResult:
     return ToolResult(text="done")
 
 
-def a_tool(name: str, description: str, **fields: object) -> Tool:
-    return Tool(**{"name": name, "description": description, "call": call, **fields})
+def a_tool(name: str, description: str, **fields: Any) -> Tool:
+    return Tool(name=name, description=description, call=call, **fields)
 
 
 MAIL = a_tool("send_mail", "Send an e-mail to a person.", protocol=Protocol(before="Look the address up."))

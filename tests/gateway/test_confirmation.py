@@ -1,7 +1,7 @@
 """Risky tools behind the gateway: the user is asked in whatever way the client has, and only a user can say yes."""
 
 import asyncio
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import pytest
 from fastmcp.client.elicitation import ElicitResult as Elicited
@@ -9,6 +9,7 @@ from inline_snapshot import snapshot
 from mcp_types import (
     ElicitResult,
     InputRequiredResult,
+    InputResponses,
 )
 
 from tests.support.gateway import ERAS, SOON, TOKEN, call, entry, in_memory, made_gateway, over_http, serving, text
@@ -22,13 +23,16 @@ DELETE = "s__delete_all"
 ARGUMENTS = {"text": "everything"}
 
 
+Action: TypeAlias = Literal["accept", "decline", "cancel"]
+
+
 class User:
     """Answers questions, and remembers them."""
 
-    def __init__(self, action: str = "accept", confirm: bool | None = True) -> None:
+    def __init__(self, action: Action = "accept", confirm: bool | None = True) -> None:
         self.asked: list[str] = []
         self._answer = ElicitResult(
-            action=action,  # pyright: ignore[reportArgumentType]  # one of its words
+            action=action,
             content=None if confirm is None else {"confirm": confirm},
         )
 
@@ -37,6 +41,7 @@ class User:
         return self._answer
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("era", ERAS)
 async def test_the_user_is_asked_and_says_yes(era: str) -> None:
     user = User()
@@ -57,11 +62,12 @@ Allow s__delete_all to run with these arguments? You are asked because it is des
     )
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(
     ("action", "confirm"), [("accept", False), ("accept", None), ("decline", None), ("cancel", None)]
 )
-async def test_anything_but_a_yes_is_a_no(era: str, action: str, confirm: bool | None) -> None:
+async def test_anything_but_a_yes_is_a_no(era: str, action: Action, confirm: bool | None) -> None:
     user = User(action, confirm)
     async with (
         asyncio.timeout(SOON),
@@ -74,6 +80,7 @@ async def test_anything_but_a_yes_is_a_no(era: str, action: str, confirm: bool |
     )
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("era", ERAS)
 async def test_over_http_too(era: str) -> None:
     async def agree(message: str, *_: Any) -> Elicited[dict[str, Any]]:
@@ -84,6 +91,7 @@ async def test_over_http_too(era: str) -> None:
             assert text(await call(client, DELETE, ARGUMENTS)) == "everything"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("era", ERAS)
 async def test_where_the_user_can_be_asked_no_argument_replaces_them(era: str) -> None:
     questions = PendingConfirmations()
@@ -97,6 +105,7 @@ async def test_where_the_user_can_be_asked_no_argument_replaces_them(era: str) -
     assert len(user.asked) == 2
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("era", ERAS)
 async def test_clients_that_cannot_ask_get_a_code_for_exactly_this_call(era: str) -> None:
     async with asyncio.timeout(SOON), in_memory(made_gateway({"s": entry()}), era) as client:
@@ -119,12 +128,13 @@ Then add "confirmed": "yes-..." beside the name and the arguments. The code is g
         assert "requires_confirmation" in text(await call(client, DELETE, ARGUMENTS, confirmed="true"))
 
 
+@pytest.mark.process
 async def test_a_question_belongs_to_one_caller_and_is_answered_once() -> None:
     """In the newer protocol the answer comes with a second call, which anybody could send."""
     gateway = made_gateway({"s": entry()})
     user = User()
     asked = {"name": DELETE, "arguments": ARGUMENTS}
-    yes = {"confirm": ElicitResult(action="accept", content={"confirm": True})}
+    yes: InputResponses = {"confirm": ElicitResult(action="accept", content={"confirm": True})}
     async with asyncio.timeout(SOON), in_memory(gateway, elicitation_callback=user) as client:
         first = await client.session.call_tool("call_tool", asked, allow_input_required=True)
         assert isinstance(first, InputRequiredResult)
@@ -145,6 +155,7 @@ async def test_a_question_belongs_to_one_caller_and_is_answered_once() -> None:
         assert isinstance(await answered(asked, None), InputRequiredResult)
 
 
+@pytest.mark.process
 async def test_two_callers_do_not_answer_for_each_other() -> None:
     gateway = made_gateway({"s": entry()})
     with serving(gateway, tokens={TOKEN: "ann", "another-token": "bob"}) as url:
@@ -171,6 +182,7 @@ def test_a_long_question_tells_how_long_it_is() -> None:
     assert not can_be_asked(None)
 
 
+@pytest.mark.process
 async def test_the_policy_acts_on_the_inner_tool() -> None:
     policy = Policy(
         rules=(

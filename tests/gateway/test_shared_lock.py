@@ -24,8 +24,8 @@ from toolcrib.tools.tool import Tool
 OpenGate = Callable[..., Quarantine]
 
 
-async def nothing() -> ToolResult:
-    return ToolResult("")
+async def nothing(arguments: object, context: object = None, /) -> ToolResult:
+    return ToolResult(text="")
 
 
 def made(name: str, description: str = "Do it.", source: str = "openapi:a") -> Tool:
@@ -163,9 +163,10 @@ def test_a_gateway_does_not_wait_for_ever(place: str, monkeypatch: pytest.Monkey
         with monkeypatch.context() as patched:
             patched.setattr(shared_lock, "WAIT_SECONDS", 0.01)
             with pytest.raises(GatewayError, match="does not answer"):
-                lock._wait(never())
+                lock._wait(never())  # pyright: ignore[reportPrivateUsage] - a database that hangs is not to be had
 
 
+@pytest.mark.process
 def test_approvals_outlive_a_restart_of_the_database(caplog: pytest.LogCaptureFixture) -> None:
     with PostgresServer() as server:
         place = f"{server.new_database()}#team"

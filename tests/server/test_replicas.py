@@ -1,6 +1,6 @@
 """Several servers on one store: whatever one begins, another can tell."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,8 @@ import pytest
 from tests.support.agent import Shop
 from tests.support.server import Quarantine, Scene, events, kinds, scene
 from toolcrib.stores.store import open_store
+
+pytestmark = pytest.mark.process
 
 WAIT = [("wait_for_gate", {"name": "Ada"})]
 
@@ -24,7 +26,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @contextmanager
-def replicas(place: str, *said: Any, shop: Shop | None = None) -> Iterator[tuple[Scene, Scene]]:
+def replicas(place: str, *said: Any, shop: Shop | None = None) -> Generator[tuple[Scene, Scene]]:
     """Two servers; the first one's model has something to say."""
     with ExitStack() as both:
         yield (

@@ -1,14 +1,17 @@
 """A conversation over HTTP: said, streamed, resumed, shared, stopped, and there again after a restart."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
 
 from tests.support.agent import Shop
 from tests.support.server import QUIET, Quarantine, Scene, events, kinds, scene
-from toolcrib.serving import Options
 from toolcrib.stores.sqlite.store import SqliteStore
+
+pytestmark = pytest.mark.process
 
 SEARCH = [("tool_search", {"query": "find an image"})]
 IMAGES = [("search_images", {"query": "fern"})]
@@ -234,7 +237,7 @@ def test_messages_must_say_something_and_not_too_much() -> None:
 
 
 def test_more_runs_than_allowed_have_to_wait() -> None:
-    with scene(HANG, "Hi.", options=Options(**QUIET, most_runs=1)) as here:
+    with scene(HANG, "Hi.", options=replace(QUIET, most_runs=1)) as here:
         one, other = here.session(), here.session()
         _listen_until(here, "POST", f"/api/sessions/{one}/messages", "tool_started", json={"text": "go"})
         full = here.post(f"/api/sessions/{other}/messages", {"text": "hi"})

@@ -16,6 +16,8 @@ from toolcrib.sources.mcp.config import McpLimits, McpServer
 from toolcrib.sources.mcp.source import McpSource, McpToolCall, risk_of
 from toolcrib.sources.source import SourceGroup, SourceState
 
+pytestmark = pytest.mark.process
+
 HANGS = {"connect_seconds": "did not start", "list_seconds": "did not list"}
 
 

@@ -50,7 +50,7 @@ _HOMES = {
     "ToolsEnabled": "toolcrib.agent.events",
     "UsageEvent": "toolcrib.agent.events",
     "Warning": "toolcrib.agent.events",
-    "collected": "toolcrib.agent.runner",
+    "collect": "toolcrib.agent.runner",
     "confirm": "toolcrib.agent.runner",
     "model_for": "toolcrib.agent.models",
     "run": "toolcrib.agent.runner",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Catalog": "toolcrib.catalog.catalog",
-    "Gate": "toolcrib.catalog.approvals",
+    "Quarantine": "toolcrib.catalog.approvals",
     "Lock": "toolcrib.catalog.approvals",
     "Problem": "toolcrib.catalog.check",
     "load_catalog": "toolcrib.catalog.loading",

@@ -49,7 +49,7 @@ _HOMES = {
     "ModeDecision": "toolcrib.discovery.modes",
     "PendingApproval": "toolcrib.discovery.confirmation",
     "Toolbox": "toolcrib.discovery.toolbox",
-    "active_notes": "toolcrib.discovery.protocols",
+    "protocol_notes": "toolcrib.discovery.protocols",
     "anthropic_search_result": "toolcrib.discovery.native",
     "anthropic_tools": "toolcrib.discovery.native",
     "browse_surface": "toolcrib.discovery.surfaces.browse",
@@ -71,6 +71,6 @@ _HOMES = {
     "signature_line": "toolcrib.discovery.render",
     "spread": "toolcrib.discovery.handover",
     "tool_list": "toolcrib.discovery.render",
-    "worth_showing": "toolcrib.discovery.handover",
+    "best_hits": "toolcrib.discovery.handover",
 }
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from toolcrib.postgres.sessions import PostgresStore as PostgresStore
 
 _HOMES = {
-    "FromCatalog": "toolcrib.postgres.replica",
+    "CatalogRunner": "toolcrib.postgres.replica",
     "PostgresDatabase": "toolcrib.postgres.database",
     "PostgresIndex": "toolcrib.postgres.index.index",
     "PostgresStore": "toolcrib.postgres.sessions",

@@ -70,16 +70,19 @@ def _pipe(path: Path) -> None:
     os.mkfifo(path)
 
 
+UNREADABLE: list[tuple[Callable[[Path], object], str]] = [
+    (lambda path: path.write_bytes(b"\x89PNG\0\0"), "'thing' is not text (6 bytes). It cannot be shown"),
+    (lambda path: path.write_bytes(b"x" * 2001), "'thing' is larger than 2,000 bytes"),
+    (lambda path: path.mkdir(), "'thing' is a folder. See what is in it with fs_list."),
+    (_pipe, "'thing' is not a file but a device or a pipe."),
+    (lambda path: path.with_name("things").touch(), "There is no 'thing'. Did you mean 'things'?"),
+    (lambda path: None, "There is no 'thing'. See what is there with fs_list or fs_glob."),
+]
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
-    [
-        (lambda path: path.write_bytes(b"\x89PNG\0\0"), "'thing' is not text (6 bytes). It cannot be shown"),
-        (lambda path: path.write_bytes(b"x" * 2001), "'thing' is larger than 2,000 bytes"),
-        (lambda path: path.mkdir(), "'thing' is a folder. See what is in it with fs_list."),
-        (_pipe, "'thing' is not a file but a device or a pipe."),
-        (lambda path: path.with_name("things").touch(), "There is no 'thing'. Did you mean 'things'?"),
-        (lambda path: None, "There is no 'thing'. See what is there with fs_list or fs_glob."),
-    ],
+    UNREADABLE,
     ids=["binary", "large", "folder", "pipe", "misspelt", "missing"],
 )
 async def test_what_cannot_be_read_is_refused_with_advice(
@@ -290,6 +293,7 @@ async def test_a_folder_is_listed_by_name(files: Calls, tmp_path: Path) -> None:
     assert "goes through something that is not a folder" in await files.refused("fs_list", path="b.txt")
 
 
+@pytest.mark.process
 async def test_file_names_in_every_script_go_in_and_out(files: Calls, tmp_path: Path) -> None:
     names = ["żółć.txt", "日本語.md", "🦄.json", "مرحبا.txt", "a b 'c' \"d\".txt".replace('"', "_"), "-rf", "#x%20.txt"]
     for name in names:
@@ -302,6 +306,7 @@ async def test_file_names_in_every_script_go_in_and_out(files: Calls, tmp_path: 
         assert found["matches"] == [{"path": "ünïcode/日本語.md", "line": 1, "text": "日本語.md"}]
 
 
+@pytest.mark.process
 async def test_names_that_are_no_text_are_shown_and_searched(files: Calls, tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"odd\xff.txt")).write_text("needle")
     assert [row["path"] for row in (await files.done("fs_list"))["entries"]] == ["odd\\xff.txt"]

@@ -20,6 +20,8 @@ from toolcrib.sources.modules import process as job, process as leftovers, shell
 from toolcrib.sources.modules.process import find_bubblewrap, wrapped
 from toolcrib.sources.modules.registry import module
 
+pytestmark = pytest.mark.process
+
 # Not the one of a virtual environment: that may lie in a folder which a sandbox does not show.
 PYTHON: str = getattr(sys, "_base_executable", sys.executable)
 

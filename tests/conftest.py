@@ -1,5 +1,6 @@
 """What every test shares."""
 
+import gc
 import sys
 from collections.abc import Generator
 
@@ -33,6 +34,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, pytest.Function) and not STARTING.isdisjoint(item.fixturenames):
             item.add_marker(pytest.mark.process)
+
+
+def pytest_collection_finish() -> None:
+    """Leave alone what stays to the end: to look through a million objects for garbage takes most of a second."""
+    gc.freeze()
 
 
 _started: list[str] = []  # by the running test

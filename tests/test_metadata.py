@@ -177,7 +177,7 @@ c:
             b"a: \x00", "tools.yaml: unacceptable character #x0000: special characters are not allowed", id="binary"
         ),
         pytest.param(b"a: \xff", "tools.yaml: is not UTF-8 text.", id="not UTF-8"),
-        pytest.param(b"a: " + b"[" * 3000, "tools.yaml: is nested too deeply.", id="deep"),
+        pytest.param(b"a: " + b"[" * 1000, "tools.yaml: is nested too deeply.", id="deep"),
         pytest.param(None, "tools.yaml: cannot be read: No such file or directory.", id="missing"),
     ],
 )

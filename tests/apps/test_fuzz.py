@@ -11,7 +11,7 @@ from toolcrib.cli.main import main
 from toolcrib.errors import AppError
 
 EXAMPLE = (Path(__file__).parents[2] / "examples" / "apps" / "discovery-bot.yaml").read_text(encoding="utf-8")
-BROKEN = 1_000
+BROKEN = 300
 SEED = 8
 SCRAPS = [
     *("{", "}", "[", "]", ":", ": :", "- ", "\t", "'", '"', "&a ", "*a", "!!int x", "|", ">", "%YAML 9", "---", "..."),
@@ -65,7 +65,7 @@ def complaint(path: Path) -> str:
     return ""
 
 
-def test_a_thousand_broken_files_give_an_error_with_a_line_and_no_traceback(tmp_path: Path) -> None:
+def test_hundreds_of_broken_files_give_an_error_with_a_line_and_no_traceback(tmp_path: Path) -> None:
     chance = random.Random(SEED)
     path = tmp_path / "app.yaml"
     located = re.compile(rf"{re.escape(str(path))}:\d+:\d+: \S")

@@ -20,6 +20,7 @@ from toolcrib.search.index import ToolIndex
 from toolcrib.search.kernels import Compiled
 from toolcrib.search.lexical import LexicalIndex
 from toolcrib.search.rerank import Coverage, LateInteraction
+from toolcrib.search.result import SearchResult
 from toolcrib.search.typos import familiarity
 
 loops: Compiled = pytest.importorskip(
@@ -69,7 +70,12 @@ def test_a_search_finds_the_same(tools: int) -> None:
     own = cms_tools()
     more = [replace(tool, name=f"{tool.name}_{turn}") for turn in range(20) for tool in own] if tools > len(own) else []
     catalog = Catalog([*own, *more][:tools])
-    fast, slow = both(lambda: [ToolIndex(catalog, abstain=False).search(query, limit=20) for query in requests()])
+
+    def ask() -> list[SearchResult]:
+        index = ToolIndex(catalog, abstain=False)
+        return [index.search(query, limit=20) for query in requests()]
+
+    fast, slow = both(ask)
     for one, other in zip(fast, slow, strict=True):
         assert (one.names, one.path) == (other.names, other.path)
         assert [hit.why for hit in one.hits] == [hit.why for hit in other.hits]

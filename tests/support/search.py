@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,12 @@ def office() -> Catalog:
 
 def cms_tools() -> list[Tool]:
     """The 45 tools of the reference CMS, as it ships them."""
-    return list(toolcrib_cms.build(":memory:", seeded=False).catalog)
+    return list(_built())
+
+
+@cache
+def _built() -> tuple[Tool, ...]:
+    return tuple(toolcrib_cms.build(":memory:", seeded=False).catalog)
 
 
 def rows(path: Path) -> list[dict[str, Any]]:

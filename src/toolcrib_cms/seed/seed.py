@@ -1,7 +1,9 @@
 """Writes the demo site into a database that has none."""
 
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -158,6 +160,11 @@ def _navigation(session: Session, menus: Mapping[str, Iterable[Mapping[str, Any]
 
 
 def _read(name: str) -> dict[str, Any]:
+    return deepcopy(_parsed(name))
+
+
+@cache  # YAML is read slowly, and every reset writes the same site again
+def _parsed(name: str) -> dict[str, Any]:
     loader = YAML(typ="safe", pure=True)
     loaded: Any = loader.load((_HERE / name).read_text(encoding="utf-8"))  # pyright: ignore[reportUnknownMemberType]  # ruamel has no types
     return cast("dict[str, Any]", loaded)

@@ -1,5 +1,6 @@
 """The brain as a Pydantic AI model: streaming, output tools, usage, and the same reply for the same messages."""
 
+from functools import cache
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings, strategies as st
@@ -22,6 +23,7 @@ def agent(**options: Any) -> Agent[None, str]:
     return Agent(OfflineModel(), toolsets=[CribToolset(Toolbox(notes_catalog(), surface=search_surface, **options))])
 
 
+@cache
 def definitions() -> list[ToolDefinition]:
     return [
         ToolDefinition(name=tool.name, description=tool.description, parameters_json_schema=schema(tool.parameters))

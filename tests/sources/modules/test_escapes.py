@@ -5,7 +5,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.support import PATIENCE
 from tests.support.calls import Calls
@@ -208,7 +208,13 @@ async def test_a_folder_swapped_for_a_link_again_and_again_shows_nothing(scene: 
     assert scene.around() == scene.before
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scene, Calls]:
+    scene = Scene(tmp_path_factory.mktemp("scene"))
+    return scene, Calls("filesystem", scene.root)
+
+
+@settings(max_examples=300)
 @given(
     parts=st.lists(
         st.sampled_from(
@@ -219,22 +225,11 @@ async def test_a_folder_swapped_for_a_link_again_and_again_shows_nothing(scene: 
     ),
     front=st.sampled_from(["", "", "/", "{root}/", "{outside}/"]),
 )
-def test_no_mixture_of_links_and_dots_leads_out(
-    tmp_path_factory: pytest.TempPathFactory, parts: list[str], front: str
-) -> None:
+def test_no_mixture_of_links_and_dots_leads_out(shared: tuple[Scene, Calls], parts: list[str], front: str) -> None:
     import asyncio
 
-    scene = _shared_scene(tmp_path_factory)
+    scene, files = shared
     path = scene.path(front, "") + "/".join(parts)
-    result = asyncio.run(Calls("filesystem", scene.root).run("fs_read", path=path))
+    result = asyncio.run(files.run("fs_read", path=path))
     assert SECRET not in result.text
     assert result.failed
-
-
-_SCENES: list[Scene] = []
-
-
-def _shared_scene(factory: pytest.TempPathFactory) -> Scene:
-    if not _SCENES:
-        _SCENES.append(Scene(factory.mktemp("scene")))
-    return _SCENES[0]

@@ -369,4 +369,6 @@ def keep_keys_out_of_logs() -> None:
 
 
 def _shown(argument: object) -> object:
+    import httpx2
+
     return argument.copy_with(query=None, userinfo=b"") if isinstance(argument, httpx2.URL) else argument

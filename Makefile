@@ -11,7 +11,7 @@ INSTALL := $(if $(UV),"$(UV)" pip install --quiet --python $(BIN)/python,$(BIN)/
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast browser check docs site format bench dist release lock clean
+.PHONY: help setup demo test test-fast chaos browser check docs site format bench dist release lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/'
@@ -48,6 +48,9 @@ test: $(VENV)/.ready browser ## every test, with coverage
 
 test-fast: $(VENV)/.ready ## the tests that start no process, server or browser
 	$(BIN)/pytest -m "not process" --numprocesses auto --dist loadfile
+
+chaos: $(VENV)/.ready ## the longest tests: processes and databases are killed for minutes
+	$(BIN)/pytest -m chaos
 
 # The browser tests need Debian's chromium; where it cannot be installed, they are skipped and say so.
 browser:

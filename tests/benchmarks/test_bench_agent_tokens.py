@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks import agent_tokens
+from benchmarks import agent_tokens, handing_over
 from benchmarks.agent_talks import LONG, TALKS
+from benchmarks.handing_over import REQUESTS
 from benchmarks.request_parts import PARTS, kept_prefix, overhead
 from benchmarks.wire.server import Wire
 from toolcrib.discovery.modes import Mode
@@ -78,6 +79,9 @@ def test_the_page_and_the_numbers_are_written(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.setattr(agent_tokens, "TALKS", [TALKS[0], TALKS[2], TALKS[12]])
     monkeypatch.setattr(agent_tokens, "LONG", LONG[:2])
     monkeypatch.setattr(agent_tokens, "WIRES", ("openai-responses",))
+    some = tmp_path / "some.jsonl"
+    some.write_text("".join(REQUESTS.read_text("utf-8").splitlines(keepends=True)[::20]), encoding="utf-8")
+    monkeypatch.setattr(handing_over, "REQUESTS", some)
     monkeypatch.setattr("sys.argv", ["agent_tokens.py", "--out", str(tmp_path / "page")])
     assert agent_tokens.main() == 0
     assert (tmp_path / "page.md").read_text("utf-8").startswith("# What tools cost an agent\n")

@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx2
 import psycopg
+import pytest
 
 from benchmarks.postgres_server import PostgresServer
 from tests.support import PATIENCE, ROOT
@@ -23,9 +24,7 @@ from toolcrib.postgres.catalog import SharedCatalog
 from toolcrib.postgres.database import PostgresDatabase
 
 ERRANDS = ("order", "refund", "stamp")
-CONVERSATIONS = int(os.environ.get("TOOLCRIB_TEST_CONVERSATIONS", "300"))
 AT_ONCE = 24
-TALKS_PER_KILL = 40
 
 
 class Seed:
@@ -87,7 +86,12 @@ class Replica:
         self._held.close()
 
 
-async def test_three_hundred_conversations_over_replicas_that_are_killed(postgres: PostgresServer) -> None:
+@pytest.mark.parametrize(
+    ("conversations", "talks_per_kill"), [(45, 15), pytest.param(300, 40, marks=pytest.mark.chaos)]
+)
+async def test_conversations_go_on_over_replicas_that_are_killed(
+    postgres: PostgresServer, conversations: int, talks_per_kill: int
+) -> None:
     url = postgres.new_database()
     with psycopg.connect(url) as connection:
         connection.execute(LEDGER)
@@ -105,8 +109,8 @@ async def test_three_hundred_conversations_over_replicas_that_are_killed(postgre
                 httpx2.AsyncClient(base_url=balancer.url, timeout=PATIENCE, limits=httpx2.Limits(max_connections=64))
             )
             progress: asyncio.Queue[bool] = asyncio.Queue()
-            trouble = asyncio.create_task(_trouble(replicas, postgres, progress))
-            words = await _talk(http, progress, lambda: shared.register(SOURCE, list(tools)))
+            trouble = asyncio.create_task(_trouble(replicas, postgres, progress, talks_per_kill))
+            words = await _talk(conversations, http, progress, lambda: shared.register(SOURCE, list(tools)))
             progress.put_nowait(False)
             kills = await trouble
             found = [await replica.found("stamp an order with a seal") for replica in replicas]
@@ -118,9 +122,9 @@ async def test_three_hundred_conversations_over_replicas_that_are_killed(postgre
     with psycopg.connect(url) as connection:
         done = Counter(connection.execute("SELECT done, number FROM ledger").fetchall())
         log = connection.execute("SELECT event FROM toolcrib_events ORDER BY tenant, session, position").fetchall()
-    assert kills >= min(len(replicas), CONVERSATIONS // TALKS_PER_KILL)
-    assert words == [[f"Done: {task} {number}." for task in ERRANDS] for number in range(CONVERSATIONS)]
-    assert done == Counter((task, number) for task in ERRANDS for number in range(CONVERSATIONS))
+    assert kills >= len(replicas)
+    assert words == [[f"Done: {task} {number}." for task in ERRANDS] for number in range(conversations)]
+    assert done == Counter((task, number) for task in ERRANDS for number in range(conversations))
     assert max(_acted_on(json.loads(event) for (event,) in log).values()) == 1
     assert found == ["stamp_order"] * 3
 
@@ -138,13 +142,16 @@ def _acted_on(log: Iterable[dict[str, Any]]) -> Counter[str]:
 
 
 async def _talk(
-    http: httpx2.AsyncClient, progress: "asyncio.Queue[bool]", half_way: Callable[[], Awaitable[object]]
+    conversations: int,
+    http: httpx2.AsyncClient,
+    progress: "asyncio.Queue[bool]",
+    half_way: Callable[[], Awaitable[object]],
 ) -> list[list[str]]:
     """All conversations, some at a time; gives what each customer was told last of each errand.
 
     The last errand needs a tool that is there from half-way on.
     """
-    customers = [Customer(http) for _ in range(CONVERSATIONS)]
+    customers = [Customer(http) for _ in range(conversations)]
     places = asyncio.Semaphore(AT_ONCE)
 
     async def talk(number: int, customer: Customer, errands: Sequence[str]) -> list[str]:
@@ -164,12 +171,14 @@ async def _talk(
     return [[*early, *late] for early, late in zip(first, last, strict=True)]
 
 
-async def _trouble(replicas: list[Replica], postgres: PostgresServer, progress: "asyncio.Queue[bool]") -> int:
+async def _trouble(
+    replicas: list[Replica], postgres: PostgresServer, progress: "asyncio.Queue[bool]", talks_per_kill: int
+) -> int:
     """Kill one replica after the other while people talk, and PostgreSQL once; gives how many were killed."""
     kills = done = 0
     while await progress.get():
         done += 1
-        if done % TALKS_PER_KILL != 1:
+        if done % talks_per_kill != 1:
             continue
         replica = replicas[kills % len(replicas)]
         await replica.kill()

@@ -160,7 +160,7 @@ async def load(url: str, arm: str, clients: int, calls: int) -> dict[str, Any]:
                 began = perf_counter()
                 try:
                     result = await own.call_tool_mcp(name, arguments)
-                    errors += bool(result.is_error) or result.content[0].text != "done"
+                    errors += bool(result.is_error) or getattr(result.content[0], "text", "") != "done"
                 except Exception:  # whatever it is, it counts
                     errors += 1
                 times.append((perf_counter() - began) * 1_000)
@@ -316,7 +316,7 @@ def write(out: Path, figures: dict[str, Any]) -> None:
     ]
     search: list[list[object]] = [["searches", "tools", "p50 ms", "p99 ms", "times ours", "processor ms", "times ours"]]
     ours = {row["tools"]: row for row in figures["search"] if row["arm"] == "toolcrib"}
-    search += [
+    search.extend(
         [
             LABELS[row["arm"]],
             f"{row['tools']:,}",
@@ -327,7 +327,7 @@ def write(out: Path, figures: dict[str, Any]) -> None:
             f"{row['processor_ms'] / ours[row['tools']]['processor_ms']:.1f}",
         ]
         for row in figures["search"]
-    ]
+    )
     cost: list[list[object]] = [["tools", "tokens, all listed", "tokens, our surface"]]
     cost += [[f"{row['tools']:,}", f"{row['all']:,}", row["surface"]] for row in figures["tokens"]]
     many = figures["many"]

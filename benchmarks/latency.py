@@ -26,7 +26,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # one thread for everybody; numpy
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that it also runs as a file
 
 if "--python" in sys.argv:
-    sys.modules["toolcrib.search._loops"] = None  # as where no compiler was
+    sys.modules["toolcrib.search._loops"] = None  # pyright: ignore[reportArgumentType] - as where no compiler was
 
 from benchmarks import data, report
 from benchmarks.ours import Toolcrib

@@ -4,7 +4,7 @@ Each arm runs the peer's own ranking on the same tools and the raw request. Wher
 coroutine is driven directly, without an event loop, so no peer pays for ours.
 """
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -144,7 +144,7 @@ def word_llama() -> Dense:
     import wordllama
 
     # Its wheel keeps the tokenizer where only a cache folder is looked for; without this it would download.
-    model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
+    model = wordllama.WordLlama.load(cache_dir=Path(str(wordllama.__file__)).parent, disable_download=True)
     return Dense(lambda texts: model.embed(texts, norm=True))
 
 
@@ -179,7 +179,7 @@ def short_text(tool: Tool) -> str:
 
 def finish(awaitable: Any) -> Any:
     """The result of a coroutine that never waits for anything."""
-    steps: Coroutine[Any, Any, Any] = awaitable.__await__()  # type: ignore[assignment]
+    steps = awaitable.__await__()
     try:
         steps.send(None)
     except StopIteration as done:

@@ -104,8 +104,9 @@ def _anthropic(body: Mapping[str, Any], discovery: Collection[str]) -> Iterator[
     yield from _system(_text(body.get("system") or ""), "prompt")
     finding: set[str] = set()
     for message in body["messages"]:
-        blocks = message["content"]
-        for block in [{"type": "text", "text": blocks}] if isinstance(blocks, str) else blocks:
+        said = message["content"]
+        blocks: list[dict[str, Any]] = [{"type": "text", "text": said}] if isinstance(said, str) else said
+        for block in blocks:
             if block["type"] == "tool_use":
                 finding |= {block["id"]} if block["name"] in discovery else set()
                 yield _call(block["name"], compact_json(block["input"]), discovery)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # one thread for everybody; numpy reads it when it is imported
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that it also runs as a file
@@ -40,7 +41,7 @@ class Run:
     by_language: Mapping[str, Scores]
     outcomes: Sequence[Outcome] = field(repr=False)
 
-    def as_json(self) -> dict[str, object]:
+    def as_json(self) -> dict[str, Any]:
         """Everything but the rankings."""
         figures = {key: getattr(self, key) for key in ("set", "arm", "tools", "build_seconds", "p50_ms", "p99_ms")}
         languages = {language: asdict(scores) for language, scores in self.by_language.items()}

@@ -170,7 +170,7 @@ def build(url: str, tools: int) -> dict[str, float]:
         say(took)
         for name, statement in slow_indexes(DIMENSIONS).items():
             started = perf_counter()
-            connection.execute(statement)
+            connection.execute(statement.encode())
             took[f"{NAMES[name.rpartition('_')[2]]}_seconds"] = perf_counter() - started
             say(took)
         connection.execute("VACUUM ANALYZE")
@@ -199,7 +199,8 @@ def weight(url: str) -> dict[str, float]:
     with psycopg.connect(url) as connection:
 
         def megabytes(what: str) -> float:
-            row = connection.execute(f"SELECT {what}").fetchone()
+            row = connection.execute(f"SELECT {what}".encode()).fetchone()
+            assert row is not None
             return float(row[0]) / 1e6
 
         return {

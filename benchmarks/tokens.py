@@ -43,6 +43,7 @@ from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.search.evaluate import percentile
 from toolcrib.search.index import ToolIndex
 from toolcrib.tools.tool import Tool
+from toolcrib_cms.cms import GUIDANCE
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -159,7 +160,7 @@ def protocols_beside_guidance() -> dict[str, Any]:
 
     That is what a prompt carries which loads guidance by category: the category's text and the notes of all its tools.
     """
-    catalog, guidance = Catalog(cms_tools()), Guidance(toolcrib_cms.cms.GUIDANCE)
+    catalog, guidance = Catalog(cms_tools()), Guidance(GUIDANCE)
     by_category: dict[str, list[Tool]] = {}
     for tool in catalog:
         by_category.setdefault(tool.category, []).append(tool)

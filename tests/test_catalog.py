@@ -77,7 +77,11 @@ def test_categories_are_counted() -> None:
     assert catalog.categories() == {"x": 2}
 
 
-@pytest.mark.parametrize("act", [Catalog.get, Catalog.remove, lambda catalog, name: catalog.replace(make_tool(name))])
+def replace(catalog: Catalog, name: str) -> None:
+    catalog.replace(make_tool(name))
+
+
+@pytest.mark.parametrize("act", [Catalog.get, Catalog.remove, replace])
 def test_an_unknown_name_is_refused_with_the_nearest_known_one(act: Any) -> None:
     with pytest.raises(UnknownToolError) as caught:
         act(Catalog([make_tool("cms_searchImages")]), "cms_searchImage")
@@ -100,7 +104,7 @@ def test_a_duplicate_names_both_origins() -> None:
 
 def test_a_list_given_to_add_is_refused_in_a_line_however_long_it_is() -> None:
     with pytest.raises(CatalogError) as caught:
-        Catalog().add(["x" * 10_000] * 1_000)  # pyright: ignore[reportArgumentType]
+        Catalog().add(["x" * 10_000] * 1_000)  # pyright: ignore[reportArgumentType] - nothing that is a tool
     assert len(str(caught.value)) < 500
 
 
@@ -118,9 +122,11 @@ def test_a_batch_is_added_as_a_whole_or_not_at_all(bad: Any) -> None:
 
 
 def test_a_function_that_cannot_become_a_tool_leaves_nothing_behind() -> None:
+    def many(*names: str) -> None: ...
+
     catalog = Catalog()
     with pytest.raises(ToolDefinitionError):
-        catalog.tool(lambda *names: None, name="many")
+        catalog.tool(many)
     assert (names(catalog), catalog.revision) == ([], 0)
 
 

@@ -38,7 +38,7 @@ TOOLS = st.builds(
 )
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(TOOLS)
 def test_a_tool_comes_back_as_it_was(tool: Tool) -> None:
     text = written(tool)

@@ -9,11 +9,11 @@ SNIPPETS = Path(__file__).parents[1] / "docs_src" / "shared_catalogue"
 
 
 async def test_the_snippets_do_what_the_guide_says(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(SNIPPETS))
+    monkeypatch.syspath_prepend(str(SNIPPETS))  # pyright: ignore[reportUnknownMemberType] - pytest says no types of it
     for name in ("register", "follow", "review"):
         await runpy.run_path(str(SNIPPETS / f"{name}.py"))["main"](postgres_url)
 
 
 def test_the_snippet_of_the_index_does_what_the_guide_says(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(SNIPPETS))
+    monkeypatch.syspath_prepend(str(SNIPPETS))  # pyright: ignore[reportUnknownMemberType] - pytest says no types of it
     runpy.run_path(str(SNIPPETS / "index.py"))["main"](postgres_url)

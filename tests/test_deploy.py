@@ -15,7 +15,8 @@ DEPLOY = Path(__file__).parents[1] / "deploy"
 
 
 def documents(name: str) -> list[Any]:
-    return list(YAML(typ="safe").load_all((DEPLOY / name).read_text(encoding="utf-8")))
+    yaml: Any = YAML(typ="safe")  # its own types are half unknown
+    return list(yaml.load_all((DEPLOY / name).read_text(encoding="utf-8")))
 
 
 @pytest.fixture

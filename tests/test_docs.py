@@ -34,7 +34,8 @@ def test_every_python_block_is_a_tested_file(page: Path) -> None:
 def test_every_snippet_runs(snippet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOOLCRIB_CACHE", str(tmp_path))
     monkeypatch.chdir(snippet.parent)
-    monkeypatch.syspath_prepend(snippet.parent)  # as Python does for a file that it runs
+    # As Python does for a file that it runs.
+    monkeypatch.syspath_prepend(snippet.parent)  # pyright: ignore[reportUnknownMemberType] - pytest says no types of it
     before = set(sys.modules)
     runpy.run_path(str(snippet), run_name="__main__")
     for module in set(sys.modules) - before:  # a folder beside it may have files of the same name

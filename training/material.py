@@ -77,7 +77,7 @@ def gather(pack: Path = PACK, *, seed: int = 0, without: tuple[str, ...] = ()) -
     """Everything, in an order that depends on the seed alone. Requests of the sets in `without` are left out."""
     material, dice = Material(), random.Random(seed)
     _translations(material, read_parallel(pack))
-    held_out = _languages(material, read_json("languages.json.xz", pack))
+    held_out = add_languages(material, read_json("languages.json.xz", pack))
     bench = read_json("bench.json.xz", pack)
     _bench(material, bench, without)
     extra = read_json("english-extra.json.xz", pack)
@@ -85,8 +85,8 @@ def gather(pack: Path = PACK, *, seed: int = 0, without: tuple[str, ...] = ()) -
     material.english.update(n for pair in material.definitions for n in pair)
     material.english.update(material.number(text) for text in extra["texts"])
     _registry(material, read_json("registry.json.xz", pack))
-    said_apart = _spoken(material)
-    strangers = _invented(material)
+    said_apart = add_spoken(material)
+    strangers = add_invented(material)
     material.chatter = [material.number(text) for text in small_talk(*SMALL_TALK)]
     _framed(material, dice)
     _misspelled(material, dice)
@@ -94,9 +94,9 @@ def gather(pack: Path = PACK, *, seed: int = 0, without: tuple[str, ...] = ()) -
     _evaluation(material, bench, without)
     material.learned_tools = len(material.tools)
     new = [row for row in held_out if material.numbers.get(row[1], material.learned) >= material.learned]
-    _evaluate(material, "languages", new, [english for _, _, english in new])
-    _evaluate(material, "spoken", said_apart, [meaning for _, _, meaning in spoken_requests()])
-    _strangers(material, strangers)
+    add_set(material, "languages", new, [english for _, _, english in new])
+    add_set(material, "spoken", said_apart, [meaning for _, _, meaning in spoken_requests()])
+    add_strangers(material, strangers)
     return material
 
 
@@ -109,7 +109,7 @@ def _translations(material: Material, columns: dict[str, list[str]]) -> None:
         ]
 
 
-def _languages(material: Material, packed: dict[str, Any]) -> list[tuple[str, str, str]]:
+def add_languages(material: Material, packed: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Pairs of more languages, and more pairs of known ones. What is held out of the new ones comes back."""
     known, held_out = set(material.translations), list[tuple[str, str, str]]()
     found = {
@@ -127,7 +127,7 @@ def _languages(material: Material, packed: dict[str, Any]) -> list[tuple[str, st
     return sorted(held_out)
 
 
-def _evaluate(material: Material, name: str, rows: Sequence[tuple[str, str, str]], english: Sequence[str]) -> None:
+def add_set(material: Material, name: str, rows: Sequence[tuple[str, str, str]], english: Sequence[str]) -> None:
     """One more set to measure with: texts (language, text, meaning) to be found among the English ones."""
     tools = {text: len(material.tools) + index for index, text in enumerate(dict.fromkeys(english))}
     first = len(material.tools)
@@ -145,7 +145,7 @@ def _bench(material: Material, bench: dict[str, Any], without: tuple[str, ...]) 
             numbers = [material.number(text) for text in texts]
             material.tools.append(numbers)
             material.english.update(numbers)
-            description = _description(texts)
+            description = description_of(texts)
             if len(description) > 15:
                 material.names.append((numbers[1], material.number(description[:300])))
         material.english.update(number for _, number in material.names)
@@ -157,7 +157,7 @@ def _bench(material: Material, bench: dict[str, Any], without: tuple[str, ...]) 
         material.sets[name] = {"tools": list(range(first, len(material.tools)))}
 
 
-def _description(passages: Sequence[str]) -> str:
+def description_of(passages: Sequence[str]) -> str:
     """What a tool does: the first passage is its name and that, the second its category and name."""
     whole, *_ = passages
     called = passages[1].split(" ") if len(passages) > 1 else []
@@ -177,13 +177,13 @@ def _registry(material: Material, registry: dict[str, Any]) -> None:
         material.names += numbered(kind)
     for kind in ("descriptions", "terms", "tellings"):
         material.definitions += numbered(kind)
-    _operations(material, dict(registry["interfaces"]))
+    add_operations(material, dict(registry["interfaces"]))
     words = [pair for pairs in registry["words"].values() for pair in pairs]
     material.translations["words"] = [(material.number(word), material.number(english)) for word, english in words]
     material.english.update(number for _, number in material.translations["words"])
 
 
-def _operations(material: Material, told: dict[str, str]) -> None:
+def add_operations(material: Material, told: dict[str, str]) -> None:
     """Requests to operations of web services, which are tools like any other."""
     tools: dict[str, int] = {}
     rows = material.requests["operations"] = []
@@ -204,7 +204,7 @@ def _evaluation(material: Material, bench: dict[str, Any], without: tuple[str, .
             material.sets[name][split] = [(material.number(text), lang, tools) for text, lang, tools in content[split]]
 
 
-def _spoken(material: Material) -> list[Spoken]:
+def add_spoken(material: Material) -> list[Spoken]:
     """Requests in many languages with their English meaning, written for this purpose; some are held out."""
     held_out = [said for said in spoken_requests() if is_dev(said.text)]
     pairs = [(material.number(s.text), material.number(s.meaning)) for s in spoken_requests() if not is_dev(s.text)]
@@ -213,7 +213,7 @@ def _spoken(material: Material) -> list[Spoken]:
     return held_out
 
 
-def _invented(material: Material) -> list[Invented]:
+def add_invented(material: Material) -> list[Invented]:
     """Tools that nobody has, with requests to them; some are held out."""
     held_out: list[Invented] = []
     requests: list[tuple[int, int]] = []
@@ -236,7 +236,7 @@ def _invented(material: Material) -> list[Invented]:
     return held_out
 
 
-def _strangers(material: Material, invented: Sequence[Invented]) -> None:
+def add_strangers(material: Material, invented: Sequence[Invented]) -> None:
     """Two more sets to measure with: invented tools that nothing was learned about, and stories that need them."""
     first = len(material.tools)
     places = {tool.name: index for index, tool in enumerate(invented)}

@@ -13,6 +13,7 @@ import os
 import time
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -37,7 +38,7 @@ def train(table: Table, lessons: Lessons, recipe: Recipe) -> None:
         taken = [(weight, lesson, next(lesson)) for weight, lesson in lessons.at(progress)]
         vectors, read = table.lesson(torch.cat([texts for _, _, texts in taken]), recipe.drop)
         own = vectors.split([len(texts) for _, _, texts in taken])
-        loss = sum(weight * lesson.send(mine) for (weight, lesson, _), mine in zip(taken, own, strict=True))
+        loss: Any = sum(weight * lesson.send(mine) for (weight, lesson, _), mine in zip(taken, own, strict=True))
         loss.backward()
         table.learn(read, recipe.rate * min(1, step / 200) * (1 - progress) + 1e-5)
         if step % 250 == 0:

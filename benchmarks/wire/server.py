@@ -118,7 +118,7 @@ class _Http(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: _Http
+    server: _Http  # pyright: ignore[reportIncompatibleVariableOverride] - nothing else makes one
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"]))

@@ -67,7 +67,7 @@ def test_every_event_can_be_said_in_json_its_type_first() -> None:
 
 def test_an_event_does_not_change() -> None:
     with pytest.raises(AttributeError):
-        ALL[7].delta = "x"  # type: ignore[misc, union-attr]
+        setattr(ALL[7], "delta", "x")  # noqa: B010 - a type checker would refuse it, too
 
 
 def test_the_reference_names_every_event_and_field() -> None:

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from itertools import pairwise
 from typing import Any
@@ -57,7 +57,7 @@ def plants() -> Catalog:
 
 
 @asynccontextmanager
-async def provider(wire: Wire, *script: Answer, **options: Any) -> AsyncIterator[tuple[Crib, WireServer]]:
+async def provider(wire: Wire, *script: Answer, **options: Any) -> AsyncGenerator[tuple[Crib, WireServer]]:
     """A crib whose model is at a scripted server; it never sleeps."""
     options.setdefault("sleep", no_sleep)
     with WireServer(script) as server:
@@ -151,7 +151,7 @@ async def test_the_toolset_works_in_anyones_agent(wire: Wire) -> None:
 # Faults
 
 
-FAULTS = {
+PASSING = {
     "later": LATER,
     "broken": Refuse(500),
     "away": Refuse(503),
@@ -161,7 +161,7 @@ FAULTS = {
 
 
 @every_wire
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
 async def test_a_passing_fault_is_told_and_tried_again(wire: Wire, fault: Answer, session: Session) -> None:
     done, bodies = await asked(session, wire, SEARCH, fault, WATER, fault, DONE)
     assert (done.answer, done.failed) == ("The fern is happy.", None)

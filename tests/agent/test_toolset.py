@@ -85,7 +85,7 @@ async def test_a_tool_that_asks_is_refused_where_nobody_can_answer() -> None:
 async def test_the_user_is_asked_in_the_way_of_pydantic_ai(answer: Any, deleted: list[str]) -> None:
     shop = Shop()
     _, model = scripted([("delete_page", {"slug": "old"})], "Settled.")
-    toolset = CribToolset[None](Toolbox(shop.catalog, pinned=["delete_page"]), deferred=True)
+    toolset = CribToolset[object](Toolbox(shop.catalog, pinned=["delete_page"]), deferred=True)
     agent = Agent(model, toolsets=[toolset], output_type=[str, DeferredToolRequests])
     paused = await agent.run("Delete old")
     assert isinstance(paused.output, DeferredToolRequests)
@@ -162,7 +162,7 @@ async def test_a_tool_with_a_confirmed_of_its_own_keeps_it() -> None:
 
     calls: list[Call] = []
     script, model = scripted([("wipe", {"confirmed": True})], "Gone.")
-    toolset = CribToolset[None](Toolbox(catalog, pinned=["wipe"]), consent=consent, watch=calls.append)
+    toolset = CribToolset[object](Toolbox(catalog, pinned=["wipe"]), consent=consent, watch=calls.append)
     await Agent(model, toolsets=[toolset]).run("Wipe")
     assert [call.result.text for call in calls] == ["wiped: True"]
     assert script.schemas[0]["wipe"]["properties"]["confirmed"].get("description") is None
@@ -171,7 +171,7 @@ async def test_a_tool_with_a_confirmed_of_its_own_keeps_it() -> None:
 @pytest.mark.parametrize(("delivery", "grows"), [("append", True), ("replace", False)])
 async def test_changed_protocols_are_appended_or_rewritten(delivery: str, grows: bool) -> None:
     script, model = scripted([("tool_search", {"query": "find an image"})], "Ready.", "Still.")
-    toolset = CribToolset[None](Toolbox(Shop().catalog, surface=search_surface), delivery=delivery)
+    toolset = CribToolset[object](Toolbox(Shop().catalog, surface=search_surface), delivery=delivery)
     agent = Agent(model, toolsets=[toolset], instructions="Be brief.")
     first = await agent.run("Find images")
     second = await agent.run("Still?", message_history=first.all_messages())

@@ -1,17 +1,14 @@
 """What the tests of apps share; their scripted model is that of the agent's tests."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
+from tests.support.apps import WriteApp
 from toolcrib.stores.session import Session
 from toolcrib.stores.sqlite import SqliteStore
-
-WriteApp = Callable[..., Path]
-
-HEAD = "app: {app_id: bot}\nagents:\n  - id: main\n"
 
 
 @pytest.fixture

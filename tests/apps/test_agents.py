@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from pydantic_ai.models import Model
 
-from tests.support.agent import scripted
+from tests.support.agent import content, scripted
+from tests.support.apps import WriteApp
 from toolcrib.agent.runner import confirm
 from toolcrib.apps.agent_tools import NEEDS_YES
 from toolcrib.apps.app import App
@@ -25,14 +27,16 @@ tools: {modules: [filesystem]}
 """
 
 
-def office(write, model, tmp_path: Path, *, surface: str = "search", tools: str = "inherit") -> App:
+def office(
+    write: WriteApp, model: Model | str, tmp_path: Path, *, surface: str = "search", tools: str = "inherit"
+) -> App:
     path = write(APP.replace("SURFACE", surface).replace("TOOLS", tools))
     return load_app(path, model=model, workdir=tmp_path, environment={})
 
 
 @pytest.mark.parametrize("surface", ["search", "browse", "domains"])
 async def test_others_are_found_through_discover_agents_and_called_as_tools(
-    write, tmp_path: Path, session: Session, surface: str
+    write: WriteApp, tmp_path: Path, session: Session, surface: str
 ) -> None:
     (tmp_path / "plan.txt").write_text("Water the plants.", encoding="utf-8")
     script, model = scripted(
@@ -48,19 +52,18 @@ async def test_others_are_found_through_discover_agents_and_called_as_tools(
     assert "discover_agents" in script.tools[0]
     assert "discover_agents" not in script.tools[3]  # the clerk knows no other agents
     assert "ask_clerk" not in script.tools[3]
-    clerks_view = "".join(str(part.content) for part in script.messages[4][-1].parts if hasattr(part, "content"))
-    assert "Water the plants." in clerks_view
+    assert "Water the plants." in content(script.messages[4][-1])
     told = [event for event in done.events if event.type == "tool_finished"]
     assert [(event.name, event.text) for event in told] == [("ask_clerk", "The plan is: water the plants.")]
 
 
-async def test_an_agent_is_found_by_search_like_any_tool(write, tmp_path: Path) -> None:
+async def test_an_agent_is_found_by_search_like_any_tool(write: WriteApp, tmp_path: Path) -> None:
     app = office(write, "offline", tmp_path)
     assert app.crib.toolbox().search("look something up").names[0] == "ask_clerk"
     assert "ask_clerk" not in app.cribs["clerk"].toolbox().search("look something up").names
 
 
-async def test_what_a_model_reads_of_an_agent(write, tmp_path: Path) -> None:
+async def test_what_a_model_reads_of_an_agent(write: WriteApp, tmp_path: Path) -> None:
     app = office(write, "offline", tmp_path)
     tool = app.catalog.get("ask_clerk")
     assert (tool.category, tool.source) == ("agents", "agent:clerk")
@@ -71,7 +74,7 @@ async def test_what_a_model_reads_of_an_agent(write, tmp_path: Path) -> None:
 
 
 async def test_a_call_of_a_shared_tool_that_needs_a_yes_is_asked_for_by_the_one_who_talks(
-    write, tmp_path: Path, session: Session
+    write: WriteApp, tmp_path: Path, session: Session
 ) -> None:
     (tmp_path / "old.txt").write_text("x", encoding="utf-8")
     _, model = scripted(
@@ -90,7 +93,9 @@ async def test_a_call_of_a_shared_tool_that_needs_a_yes_is_asked_for_by_the_one_
     assert not (tmp_path / "old.txt").exists()
 
 
-async def test_a_call_of_a_separate_tool_that_needs_a_yes_is_refused(write, tmp_path: Path, session: Session) -> None:
+async def test_a_call_of_a_separate_tool_that_needs_a_yes_is_refused(
+    write: WriteApp, tmp_path: Path, session: Session
+) -> None:
     (tmp_path / "old.txt").write_text("x", encoding="utf-8")
     _, model = scripted(
         [("ask_clerk", {"request": "Delete old.txt"})],
@@ -105,7 +110,7 @@ async def test_a_call_of_a_separate_tool_that_needs_a_yes_is_refused(write, tmp_
     assert (done.confirmations, (tmp_path / "old.txt").exists()) == ((), True)
 
 
-async def test_an_agent_with_tools_of_its_own_has_no_others(write, tmp_path: Path) -> None:
+async def test_an_agent_with_tools_of_its_own_has_no_others(write: WriteApp, tmp_path: Path) -> None:
     app = office(write, "offline", tmp_path, tools="{modules: [memory]}")
     assert {tool.category for tool in app.cribs["clerk"].catalog} == {"memory"}
     assert {tool.category for tool in app.cribs["desk"].toolbox().tools} == {"filesystem", "agents"}
@@ -113,7 +118,7 @@ async def test_an_agent_with_tools_of_its_own_has_no_others(write, tmp_path: Pat
 
 
 async def test_an_agent_that_fails_or_is_silent_is_told_to_the_one_who_asked(
-    write, tmp_path: Path, session: Session
+    write: WriteApp, tmp_path: Path, session: Session
 ) -> None:
     from pydantic_ai.exceptions import ModelHTTPError
 
@@ -128,7 +133,7 @@ async def test_an_agent_that_fails_or_is_silent_is_told_to_the_one_who_asked(
     assert finished.text.startswith("clerk gave no answer: ")
 
 
-async def test_who_talks_and_who_may_call_whom_can_be_said(write, tmp_path: Path) -> None:
+async def test_who_talks_and_who_may_call_whom_can_be_said(write: WriteApp, tmp_path: Path) -> None:
     path = write("""\
         app: {app_id: office}
         runtime: {entry_agent: b}

@@ -1,8 +1,14 @@
 """Which model thinks: provider, wire, key, and what is said when one of them is missing."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 from pydantic import SecretStr
+from pydantic_ai.models import Model
+from pydantic_ai.models.openai import OpenAIChatModel
 
+from tests.support.apps import WriteApp
 from toolcrib.agent.models import name_of, wire_of
 from toolcrib.apps.brains import DEFAULT_WINDOW, model_of, window_of
 from toolcrib.apps.build import load_app
@@ -13,9 +19,14 @@ from toolcrib.errors import AppError, ModelError, UnsetVariableError
 KEYS = {"DEEPSEEK_API_KEY": "deep-key", "ANTHROPIC_API_KEY": "ant-key", "OPENAI_API_KEY": "oai-key", "MY_KEY": "my-key"}
 
 
-def model(environment: dict[str, str] = KEYS, **brain):
+def model(environment: dict[str, str] = KEYS, **brain: Any) -> Model:
     made = Brain.model_validate(brain)
     return model_of(made, Variables(environment, {"mine": SecretStr("{{env.MY_KEY}}")}))
+
+
+def key(made: Model) -> str:
+    assert isinstance(made, OpenAIChatModel)
+    return made.client.api_key
 
 
 @pytest.mark.parametrize(
@@ -39,19 +50,17 @@ def model(environment: dict[str, str] = KEYS, **brain):
         ({"provider": "ollama", "model": "qwen3"}, "openai:qwen3", "openai-chat", "localhost:11434"),
     ],
 )
-def test_a_brain_becomes_a_model(brain: dict, name: str, wire: str, address: str | None) -> None:
+def test_a_brain_becomes_a_model(brain: dict[str, Any], name: str, wire: str, address: str | None) -> None:
     made = model(**brain)
     assert (name_of(made), wire_of(made)) == (name, wire)
     assert address is None or address in str(made.base_url)
 
 
 def test_a_key_goes_to_the_provider_it_was_given_for() -> None:
-    made = model(provider="deepseek", model="m", config={"api_key": "{{env.MY_KEY}}"})
-    assert made.client.api_key == "my-key"
-    assert model(provider="deepseek", model="m").client.api_key == "deep-key"
+    assert key(model(provider="deepseek", model="m", config={"api_key": "{{env.MY_KEY}}"})) == "my-key"
+    assert key(model(provider="deepseek", model="m")) == "deep-key"
     # A key of the environment is not sent to another address.
-    elsewhere = model(provider="openai", model="m", config={"base_url": "http://h/v1"})
-    assert elsewhere.client.api_key != "oai-key"
+    assert key(model(provider="openai", model="m", config={"base_url": "http://h/v1"})) != "oai-key"
 
 
 def test_a_missing_key_is_told_with_its_name() -> None:
@@ -63,7 +72,7 @@ def test_a_missing_key_is_told_with_its_name() -> None:
         model(provider="no-such-provider", model="m")
 
 
-def test_a_missing_key_names_its_line_and_a_way_out(write, tmp_path) -> None:
+def test_a_missing_key_names_its_line_and_a_way_out(write: WriteApp, tmp_path: Path) -> None:
     path = write("""\
         app: {app_id: bot}
         agents:
@@ -81,7 +90,7 @@ def test_a_missing_key_names_its_line_and_a_way_out(write, tmp_path) -> None:
     assert load_app(path, workdir=tmp_path, environment={}, model="offline").crib.thinker.model_name == "offline"
 
 
-def test_an_unknown_provider_names_its_line(write, tmp_path) -> None:
+def test_an_unknown_provider_names_its_line(write: WriteApp, tmp_path: Path) -> None:
     path = write("app: {app_id: bot}\nagents: [{id: a, brain: {provider: nobody, model: m}}]\n")
     with pytest.raises(AppError, match=r"app.yaml:2:\d+: agents.0.brain"):
         _ = load_app(path, workdir=tmp_path, environment={}).models
@@ -96,5 +105,5 @@ def test_an_unknown_provider_names_its_line(write, tmp_path) -> None:
         ({"provider": "mine", "model": "nobody-knows"}, None, DEFAULT_WINDOW),
     ],
 )
-def test_the_window_is_what_is_known_of_the_model(brain: dict, override: str | None, window: int) -> None:
+def test_the_window_is_what_is_known_of_the_model(brain: dict[str, Any], override: str | None, window: int) -> None:
     assert window_of(Brain.model_validate(brain), override)[0] == window

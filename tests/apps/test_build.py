@@ -4,10 +4,12 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.agent import scripted
+from tests.support.apps import WriteApp
 from tests.support.mcp_servers import SCRIPTED
 from toolcrib.apps.app import App
 from toolcrib.apps.build import load_app
@@ -44,11 +46,12 @@ SHOP = {
 }
 
 
-def app_of(path: Path, **options) -> App:
-    return load_app(path, **{"workdir": path.parent, "environment": {}, **options})
+def app_of(path: Path, **options: Any) -> App:
+    given: dict[str, Any] = {"workdir": path.parent, "environment": {}, **options}
+    return load_app(path, **given)
 
 
-def complaints(path: Path, **options) -> list[str]:
+def complaints(path: Path, **options: Any) -> list[str]:
     with pytest.raises(AppError) as raised:
         app_of(path, **options)
     return [line.removeprefix(f"{path}:") for line in str(raised.value).splitlines()]
@@ -58,7 +61,7 @@ def names(app: App) -> list[str]:
     return [tool.name for tool in app.catalog]
 
 
-def test_tools_come_from_modules_and_python_with_metadata_of_files(write) -> None:
+def test_tools_come_from_modules_and_python_with_metadata_of_files(write: WriteApp) -> None:
     path = write(
         """\
         app: {app_id: bot, name: The Bot}
@@ -78,7 +81,7 @@ def test_tools_come_from_modules_and_python_with_metadata_of_files(write) -> Non
     assert repr(app) == "<App 'bot', 1 agents, 6 tools>"
 
 
-def test_a_tool_registered_at_run_time_is_there_at_once(write) -> None:
+def test_a_tool_registered_at_run_time_is_there_at_once(write: WriteApp) -> None:
     path = write("app: {app_id: b}\nagents: [{id: a}]\ntools: {python: live_tools.py}\n", live_tools__py=GREET)
     app = app_of(path)
     theirs: Catalog = sys.modules["live_tools"].catalog
@@ -89,7 +92,7 @@ def test_a_tool_registered_at_run_time_is_there_at_once(write) -> None:
     assert [(tool.name, tool.description) for tool in app.catalog] == [("shout", "Shout louder.")]
 
 
-def test_every_source_that_cannot_be_is_told_at_its_line(write) -> None:
+def test_every_source_that_cannot_be_is_told_at_its_line(write: WriteApp) -> None:
     path = write(
         """\
         app: {app_id: bot}
@@ -130,7 +133,7 @@ def test_every_source_that_cannot_be_is_told_at_its_line(write) -> None:
     assert any("two tools named 'greet'" in line for line in found)
 
 
-def test_a_pinned_tool_has_to_be_there(write) -> None:
+def test_a_pinned_tool_has_to_be_there(write: WriteApp) -> None:
     text = "app: {app_id: b}\nagents: [{id: a}]\ntools: {modules: [filesystem], pinned: [fs_read, fs_grap]}\n"
     assert complaints(write(text)) == ["3:50: tools.pinned.1: there is no tool 'fs_grap'. Did you mean 'fs_grep'?"]
     app = app_of(
@@ -155,14 +158,14 @@ def test_a_pinned_tool_has_to_be_there(write) -> None:
         ("{rules: [{source: 'module:*', policy: ask}]}", "fs_read", Decision.ASK),
     ],
 )
-def test_capabilities_become_the_policy(write, capabilities: str, name: str, decision: Decision) -> None:
+def test_capabilities_become_the_policy(write: WriteApp, capabilities: str, name: str, decision: Decision) -> None:
     head = "app: {app_id: b}\nagents: [{id: a, role: guest}]\n"
     path = write(f"{head}tools: {{modules: [filesystem], capabilities: {capabilities}}}\n")
     crib = app_of(path).crib
     assert crib.policy.decide(crib.catalog.get(name), crib.role).decision is decision
 
 
-async def test_a_hidden_module_is_hidden_everywhere(write) -> None:
+async def test_a_hidden_module_is_hidden_everywhere(write: WriteApp) -> None:
     path = write(
         """\
         app: {app_id: bot}
@@ -192,7 +195,7 @@ async def test_a_hidden_module_is_hidden_everywhere(write) -> None:
     assert app.decision().tools == 9
 
 
-async def test_what_asks_waits_for_the_user(write, session: Session) -> None:
+async def test_what_asks_waits_for_the_user(write: WriteApp, session: Session) -> None:
     path = write("app: {app_id: b}\nagents: [{id: a}]\ntools: {modules: [shell]}\n")
     _, model = scripted([("shell_run", {"command": "echo hello"})], "May I?")
     done = await app_of(path, model=model).run(session, "say hello")
@@ -201,7 +204,7 @@ async def test_what_asks_waits_for_the_user(write, session: Session) -> None:
     assert isinstance(pending.value, PendingApproval)
 
 
-def test_the_runtime_becomes_limits_and_the_brain_settings(write) -> None:
+def test_the_runtime_becomes_limits_and_the_brain_settings(write: WriteApp) -> None:
     path = write("""\
         app: {app_id: bot}
         runtime: {max_turns: 3, timeout: 9, tool_timeout: 2, max_cost: 0.5, preload: 100, confirm_in_words: false}
@@ -219,7 +222,7 @@ def test_the_runtime_becomes_limits_and_the_brain_settings(write) -> None:
     assert app_of(write("app: {app_id: b}\nagents: [{id: a}]\n")).crib.settings() == {"max_tokens": 4_096}
 
 
-async def test_prompts_are_overridden_by_section_and_added_to(write, session: Session) -> None:
+async def test_prompts_are_overridden_by_section_and_added_to(write: WriteApp, session: Session) -> None:
     path = write(
         """\
         app: {app_id: bot}
@@ -241,10 +244,10 @@ async def test_prompts_are_overridden_by_section_and_added_to(write, session: Se
     assert "Files are wet." in told
 
 
-def test_where_the_tools_work(write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def workdir(runtime: str, **options) -> Path:
+def test_where_the_tools_work(write: WriteApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def workdir(runtime: str, **options: Any) -> Path:
         path = write(f"app: {{app_id: bot}}\nruntime: {runtime}\nagents: [{{id: a}}]\n")
-        return load_app(path, **{"environment": {"WHERE": "there"}, **options}).workdir
+        return load_app(path, environment={"WHERE": "there"}, **options).workdir
 
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
@@ -261,14 +264,14 @@ def test_where_the_tools_work(write, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert complaints(path, workdir=None) == ["2:11: runtime.workdir: this folder cannot be used: File exists"]
 
 
-async def test_a_temporary_folder_is_removed_at_the_end(write) -> None:
+async def test_a_temporary_folder_is_removed_at_the_end(write: WriteApp) -> None:
     path = write("app: {app_id: bot}\nruntime: {workdir_mode: temporary}\nagents: [{id: a}]\n")
     async with load_app(path, environment={}) as app:
         assert app.workdir.is_dir()
     assert not app.workdir.exists()
 
 
-async def test_sources_outside_are_started_and_stopped(write) -> None:
+async def test_sources_outside_are_started_and_stopped(write: WriteApp) -> None:
     path = write(
         """\
         app: {app_id: bot}
@@ -302,7 +305,9 @@ async def test_sources_outside_are_started_and_stopped(write) -> None:
     assert names(app) == []
 
 
-async def test_the_tools_of_an_mcp_server_are_there_and_policies_hold_for_them(write, session: Session) -> None:
+async def test_the_tools_of_an_mcp_server_are_there_and_policies_hold_for_them(
+    write: WriteApp, session: Session
+) -> None:
     path = write(f"""\
         app: {{app_id: bot}}
         runtime: {{surface: browse, tool_injection: discovery}}

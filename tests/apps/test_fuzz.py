@@ -4,6 +4,8 @@ import random
 import re
 from pathlib import Path
 
+import pytest
+
 from toolcrib.apps.build import load_app
 from toolcrib.cli.main import main
 from toolcrib.errors import AppError
@@ -76,7 +78,9 @@ def test_a_thousand_broken_files_give_an_error_with_a_line_and_no_traceback(tmp_
         assert all(located.match(line) for line in said.splitlines()), text
 
 
-def test_the_command_line_shows_such_an_error_as_error_and_hint(tmp_path: Path, capsys) -> None:
+def test_the_command_line_shows_such_an_error_as_error_and_hint(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "app.yaml"
     path.write_text("app: {app_id: bot\n", encoding="utf-8")
     assert main(["run", str(path)]) == 1

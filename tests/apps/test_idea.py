@@ -23,7 +23,7 @@ def found(done: RunResult) -> list[tuple[str, ...]]:
 
 def what_it_requires(messages: list[ModelMessage]) -> str:
     """An answer made of what the model reads in the result of `get_tool`, and of nothing else."""
-    read = "".join(part.content for part in messages[-1].parts if isinstance(part, ToolReturnPart))
+    read = "".join(part.model_response_str() for part in messages[-1].parts if isinstance(part, ToolReturnPart))
     schema = json.loads(re.findall(r"{.*}", read)[0])
     return f"Use fs_grep. It requires {', '.join(f'`{name}`' for name in schema['required'])}."
 

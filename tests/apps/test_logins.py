@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.support.apps import WriteApp
 from tests.support.mcp_servers.login import SOON, Desk, open_desk
 from toolcrib.apps.build import load_app
 from toolcrib.apps.mcp_servers import servers_of_app
@@ -34,7 +35,9 @@ async def found(path: Path) -> tuple[list[SourceState], list[str]]:
         return [source.state for source in app.sources.sources], [tool.name for tool in app.catalog]
 
 
-def test_an_app_uses_the_login_that_somebody_made(desk: Desk, write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_app_uses_the_login_that_somebody_made(
+    desk: Desk, write: WriteApp, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = write(f"""\
         app: {{app_id: bot}}
         agents: [{{id: main}}]
@@ -52,7 +55,7 @@ def test_an_app_uses_the_login_that_somebody_made(desk: Desk, write, capsys: pyt
     assert "desk knows you now, and has 1 tool." in capsys.readouterr().out
 
 
-def test_the_servers_of_an_app_are_those_of_its_agents_and_files_too(write) -> None:
+def test_the_servers_of_an_app_are_those_of_its_agents_and_files_too(write: WriteApp) -> None:
     path = write(
         """\
         app: {app_id: bot}
@@ -66,7 +69,7 @@ def test_the_servers_of_an_app_are_those_of_its_agents_and_files_too(write) -> N
     assert [server.name for server in servers_of_app(path)] == ["a", "b", "c"]
 
 
-def test_a_server_that_no_app_names_is_said(write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_server_that_no_app_names_is_said(write: WriteApp, capsys: pytest.CaptureFixture[str]) -> None:
     path = write("""\
         app: {app_id: bot}
         agents: [{id: main}]

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.apps import WriteApp
 from toolcrib.apps.reading import read_spec
 from toolcrib.errors import AppError
 
@@ -26,7 +27,7 @@ def test_a_whole_app_is_read() -> None:
     assert list(spec.tools.modules) == ["filesystem", "memory", "web", "shell"]
 
 
-def test_all_mistakes_are_told_at_once_in_the_order_of_the_file(write) -> None:
+def test_all_mistakes_are_told_at_once_in_the_order_of_the_file(write: WriteApp) -> None:
     path = write("""\
         app: {app_id: x y, nmae: Bot}
         runtime:
@@ -59,7 +60,7 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_the_file(write) -> None:
     ]
 
 
-def test_a_key_that_is_like_none_is_told_what_it_can_be(write) -> None:
+def test_a_key_that_is_like_none_is_told_what_it_can_be(write: WriteApp) -> None:
     path = write("app: {app_id: bot, zzz: 1}\nagents: [{id: main}]\n")
     assert complaints(path) == ["1:20: app.zzz: unknown key. It can be app_id, name, version, description."]
 
@@ -77,13 +78,13 @@ def test_a_key_that_is_like_none_is_told_what_it_can_be(write) -> None:
         ("agents: []\napp: {app_id: bot}\n", "1:1: agents: needs at least one agent"),
     ],
 )
-def test_what_is_no_app_at_all_is_told_with_a_line(write, text: str, complaint: str) -> None:
+def test_what_is_no_app_at_all_is_told_with_a_line(write: WriteApp, text: str, complaint: str) -> None:
     path = write("")
     path.write_text(text, encoding="utf-8")
     assert complaints(path)[0].startswith(complaint)
 
 
-def test_a_few_lines_of_aliases_cannot_stand_for_billions(write) -> None:
+def test_a_few_lines_of_aliases_cannot_stand_for_billions(write: WriteApp) -> None:
     path = write("")
     lines = ["a: &a [x, x, x, x, x, x, x, x, x]"]
     lines += [f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]" for a, b in zip("abcdefgh", "bcdefghi", strict=True)]
@@ -139,13 +140,13 @@ def test_a_file_that_is_not_there_or_not_text_is_an_error_with_a_line(tmp_path: 
         ),
     ],
 )
-def test_parts_that_do_not_go_together_are_told(write, agents: str, complaint: str) -> None:
+def test_parts_that_do_not_go_together_are_told(write: WriteApp, agents: str, complaint: str) -> None:
     found = complaints(write(f"app: {{app_id: bot}}\nagents: {agents}\n"))
     assert complaint in [line.partition(": ")[2] for line in found]
     assert all(line.startswith("2:") for line in found)
 
 
-def test_the_runtime_can_contradict_itself_too(write) -> None:
+def test_the_runtime_can_contradict_itself_too(write: WriteApp) -> None:
     path = write("""\
         app: {app_id: bot}
         runtime: {entry_agent: mian, workdir_mode: temporary, workdir: here}
@@ -157,7 +158,7 @@ def test_the_runtime_can_contradict_itself_too(write) -> None:
     ]
 
 
-def test_modules_can_be_a_list_and_places_one_text(write) -> None:
+def test_modules_can_be_a_list_and_places_one_text(write: WriteApp) -> None:
     spec, _ = read_spec(
         write("app: {app_id: b}\nagents: [{id: a, tools: inherit}]\ntools: {modules: [web], python: x.py}")
     )
@@ -169,7 +170,7 @@ def test_modules_can_be_a_list_and_places_one_text(write) -> None:
     ]
 
 
-def test_what_contradicts_is_told_beside_what_is_wrong_in_itself(write) -> None:
+def test_what_contradicts_is_told_beside_what_is_wrong_in_itself(write: WriteApp) -> None:
     path = write("""\
         app: {app_id: bot, nmae: x}
         runtime: {surface: 5, workdir: a, workdir_mode: here}

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.wire import Call, Refuse, Turn, WireServer
 from tests.support.agent import scripted
+from tests.support.apps import WriteApp
 from toolcrib.apps.build import load_app
 from toolcrib.apps.supply import guarded
 from toolcrib.apps.variables import Variables
@@ -57,7 +58,7 @@ def fall_over() -> str:
 """
 
 
-async def test_it_is_in_no_result_event_history_log_or_repr(write, tmp_path: Path) -> None:
+async def test_it_is_in_no_result_event_history_log_or_repr(write: WriteApp, tmp_path: Path) -> None:
     script = [
         Turn(Call("shell_run", {"command": "echo $WORD"})),
         Turn(Call("break_down"), Call("give_data"), Call("fall_over")),
@@ -85,7 +86,7 @@ async def test_it_is_in_no_result_event_history_log_or_repr(write, tmp_path: Pat
     assert WORD not in everything
 
 
-async def test_it_is_in_no_fault_of_a_provider(write, tmp_path: Path) -> None:
+async def test_it_is_in_no_fault_of_a_provider(write: WriteApp, tmp_path: Path) -> None:
     with WireServer([Refuse(401, message=f"Incorrect API key provided: {KEY}")]) as server:
         path = write(APP.replace("URL", server.url), tools__py=TOOLS)
         app = load_app(path, workdir=tmp_path, environment=ENVIRONMENT)
@@ -104,7 +105,7 @@ async def test_it_is_in_no_fault_of_a_provider(write, tmp_path: Path) -> None:
         ("{mcp_servers: {a: {url: 'x{{env.SHOP_WORD}}'}}}", "tools.mcp_servers.a: "),
     ],
 )
-def test_it_is_in_no_error(write, tmp_path: Path, tools: str, complaint: str) -> None:
+def test_it_is_in_no_error(write: WriteApp, tmp_path: Path, tools: str, complaint: str) -> None:
     first = "modules: {filesystem: {protected: ['{{env.SHOP_WORD}}']}}, "  # so that it is known when the error comes
     tools = tools if "modules" in tools else tools.replace("{", "{" + first, 1)
     path = write(f"app: {{app_id: b}}\nagents: [{{id: a}}]\ntools: {tools}\n", bad__py=f"raise ValueError('{WORD}')\n")
@@ -115,7 +116,7 @@ def test_it_is_in_no_error(write, tmp_path: Path, tools: str, complaint: str) ->
 
 
 def test_it_is_in_no_output_of_the_command_line(
-    write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    write: WriteApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
@@ -136,7 +137,7 @@ def test_it_is_in_no_output_of_the_command_line(
 
 
 def test_it_is_in_no_traceback_that_is_shown(
-    write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    write: WriteApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("SHOP_WORD", WORD)
     path = write(APP, tools__py=TOOLS)
@@ -148,7 +149,7 @@ def test_it_is_in_no_traceback_that_is_shown(
     assert WORD not in shown
 
 
-async def test_a_key_that_stands_in_the_file_is_hidden_and_told_of(write, tmp_path: Path) -> None:
+async def test_a_key_that_stands_in_the_file_is_hidden_and_told_of(write: WriteApp, tmp_path: Path) -> None:
     path = write(APP.replace("{{env.SHOP_KEY}}", KEY).replace("URL", "http://127.0.0.1:9/v1"), tools__py=TOOLS)
     _, model = scripted("Hello.")
     app = load_app(path, workdir=tmp_path, model=model, environment=ENVIRONMENT)

@@ -17,7 +17,7 @@ from toolcrib.discovery.wire import WIRES
 from toolcrib_cms import build
 
 NOTES = "<active-protocols>\n## get\nGOTCHA: careful\n</active-protocols>"
-TOOL = {"name": "find", "input_schema": {}}
+TOOL: dict[str, Any] = {"name": "find", "input_schema": {}}
 
 
 def chat(*messages: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The benchmark of scale: what it measures of the shared catalogue, and the page it writes."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,11 @@ def test_the_page_has_a_table_for_everything_that_was_measured(results: Path) ->
 
 async def test_a_shared_catalogue_is_measured(postgres: object, monkeypatch: pytest.MonkeyPatch) -> None:
     tools = [Tool(name=f"tool_{n}", description="Do it.", call=data.never_called) for n in range(5)]
-    monkeypatch.setattr(scale, "catalogue", lambda size: iter(tools[:size]))
+
+    def catalogue(size: int) -> Iterator[Tool]:
+        return iter(tools[:size])
+
+    monkeypatch.setattr(scale, "catalogue", catalogue)
     monkeypatch.setattr(scale, "CHANGES", 3)
     figures = await scale.shared_catalogue(5)
     assert figures["tools"] == 5

@@ -42,7 +42,8 @@ def test_chat_completions_come_whole_and_in_pieces(clients: list[Any]) -> None:
         assert (message.content, whole.choices[0].finish_reason) == ("Let me see. ", "tool_calls")
         assert message.tool_calls is not None
         assert message.tool_calls[0].to_dict()["function"] == {"name": "find", "arguments": '{"query": "größe"}'}
-        text, arguments, usage = "", {}, None
+        text, usage = "", None
+        arguments: dict[int, str] = {}
         options: Any = {"include_usage": True}
         for chunk in client.chat.completions.create(model="m", messages=ASKED, stream=True, stream_options=options):
             usage = chunk.usage or usage

@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def scripted(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 @contextmanager
-def _served(command: list[str], folder: Path) -> Iterator[str]:
+def _served(command: list[str], folder: Path) -> Generator[str]:
     environment = {**os.environ, "TOOLCRIB_CMS_DATA": str(folder), "TOOLCRIB_MODEL": "offline"}
     log = (folder / "server.log").open("w", encoding="utf-8")
     with (
@@ -94,7 +94,7 @@ def phone(browser: Browser, forgiven: list[str]) -> Iterator[BrowserContext]:
 
 
 @contextmanager
-def _watched(browser: Browser, forgiven: list[str], **options: object) -> Iterator[BrowserContext]:
+def _watched(browser: Browser, forgiven: list[str], **options: object) -> Generator[BrowserContext]:
     context = browser.new_context(**options)  # pyright: ignore[reportArgumentType] - options of Playwright's own
     context.set_default_timeout(WAIT_MS)
     troubles: list[str] = []

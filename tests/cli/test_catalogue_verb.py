@@ -11,6 +11,7 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 
+from tests.support.calls import always
 from tests.support.mcp_servers import SCRIPTED
 from toolcrib.catalog import Catalog
 from toolcrib.cli.catalogue import following, runners_here
@@ -114,7 +115,7 @@ def test_a_server_follows_the_catalogue(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("TOOLCRIB_STORE", str(tmp_path / "sessions.db"))
-    monkeypatch.setattr("toolcrib.server.logs.log_as_json", lambda level: None)
+    monkeypatch.setattr("toolcrib.server.logs.log_as_json", always(None))
     tools: list[str] = []
 
     def listen(app: FastAPI, options: Options, taken: socket.socket) -> None:

@@ -81,9 +81,11 @@ def test_lines_on_stdin_are_turns_of_one_conversation(chat: Talk) -> None:
 
 def test_a_session_is_gone_on_with_by_its_name(chat: Talk, capsys: pytest.CaptureFixture[str]) -> None:
     chat([Turn("Hello Ada.")], "-m", "I am Ada", "--session", "ada")
-    code, out, _ = chat(
-        lambda request: Turn(f"{len(request.json['messages'])} messages"), "--session", "ada", "-m", "Hm"
-    )
+
+    def count(request: Recorded) -> Turn:
+        return Turn(f"{len(request.json['messages'])} messages")
+
+    code, out, _ = chat(count, "--session", "ada", "-m", "Hm")
     assert (code, out) == (0, "4 messages\n")  # the prompt, two of before, and this one
     assert main(["sessions", "list"]) == 0
     assert "ada" in capsys.readouterr().out
@@ -209,7 +211,11 @@ def test_ctrl_c_stops_the_run_and_not_the_program(chat: Talk) -> None:
 
 
 def test_ctrl_c_is_told_to_programs_too(chat: Talk) -> None:
-    code, out, _ = chat(lambda request: ctrl_c(Turn("never")), "-m", "Count", "--json")
+
+    def stop(request: Recorded) -> Answer:
+        return ctrl_c(Turn("never"))
+
+    code, out, _ = chat(stop, "-m", "Count", "--json")
     assert code == 130
     assert json.loads(out.splitlines()[-1]) == {"type": "failed", "message": "Stopped by the user.", "hint": ""}
 

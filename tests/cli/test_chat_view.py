@@ -13,6 +13,7 @@ from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from tests.support import PATIENCE
+from tests.support.calls import always
 from toolcrib.agent import events
 from toolcrib.agent.crib import Crib
 from toolcrib.catalog import Catalog
@@ -205,7 +206,7 @@ def test_a_person_is_greeted_and_told_how_to_go_on(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     lines = Script("who are you?", "/quit")
-    monkeypatch.setattr("toolcrib.cli.chat_input.lines_here", lambda history, commands: lines)
+    monkeypatch.setattr("toolcrib.cli.chat_input.lines_here", always(lines))
     monkeypatch.setenv("TOOLCRIB_STORE", str(tmp_path / "sessions.db"))
     office = str(Path(__file__).parents[2] / "examples" / "office")
     assert main(["chat", "--from", office, "--model", "offline", "--session", "desk"]) == 0

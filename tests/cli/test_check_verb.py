@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.calls import always
 from toolcrib.cli.main import main
 from toolcrib.search.discoverability import Finding
 
@@ -67,7 +68,7 @@ def test_a_tool_that_its_words_do_not_find_is_a_problem(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lost = Finding(tool="announce", rule="unreachable", message="None of its 3 requests finds it.", hint="Say more.")
-    monkeypatch.setattr("toolcrib.cli.check.hard_to_find", lambda catalog: [lost])
+    monkeypatch.setattr("toolcrib.cli.check.hard_to_find", always([lost]))
     assert main(["check", "--from", OFFICE, "--json"]) == 2
     assert json.loads(capsys.readouterr().out) == [
         {"tool": "announce", "rule": "unreachable", "message": "None of its 3 requests finds it.", "hint": "Say more."}
@@ -80,6 +81,6 @@ def test_confusable_tools_are_told_but_are_no_failure(
     advice = Finding(
         tool="post_chat", rule="confusable", message="'announce' comes before it.", hint="Tell them apart."
     )
-    monkeypatch.setattr("toolcrib.cli.check.hard_to_find", lambda catalog: [advice])
+    monkeypatch.setattr("toolcrib.cli.check.hard_to_find", always([advice]))
     assert main(["check", "--from", OFFICE]) == 0
     assert "  confusable: 'announce' comes before it.\n    hint: Tell them apart.\n" in capsys.readouterr().out

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.calls import always
 from toolcrib.cli.main import main
 from toolcrib.cli.search import summarise
 from toolcrib.search.confidence import Judge
@@ -55,7 +56,7 @@ def test_explanations_are_data_for_programs_too(capsys: pytest.CaptureFixture[st
 def test_without_a_hit_the_nearest_tool_is_explained(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Judge, "some_tool_serves", lambda judge, outlook: 0.0)  # whatever the model is fitted to
+    monkeypatch.setattr(Judge, "some_tool_serves", always(0.0))  # whatever the model is fitted to
     assert main(["search", "ile dni urlopu mi zostało", "--from", OFFICE, "--explain"]) == 2
     shown = capsys.readouterr()
     assert shown.out.startswith("\nvacation_balance for 'ile dni urlopu mi zostało': not in the answer")

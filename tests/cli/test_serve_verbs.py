@@ -59,7 +59,7 @@ def listener(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Listener:
     monkeypatch.setenv("TOOLCRIB_STORE", str(tmp_path / "sessions.db"))
     monkeypatch.setenv("TOOLCRIB_CMS_DATA", str(tmp_path / "cms"))
     here = Listener()
-    monkeypatch.setattr("toolcrib.server.logs.log_as_json", lambda level: here.levels.append(level))
+    monkeypatch.setattr("toolcrib.server.logs.log_as_json", here.levels.append)
     monkeypatch.setattr(listening, "listen", here)
     return here
 
@@ -187,7 +187,11 @@ def test_the_browser_is_opened_only_where_somebody_sits(monkeypatch: pytest.Monk
     from threading import Event
 
     opened = Event()
-    monkeypatch.setattr(demo_verb.webbrowser, "open", lambda place: opened.set())
+
+    def open_page(place: str) -> None:
+        opened.set()
+
+    monkeypatch.setattr(demo_verb.webbrowser, "open", open_page)
     demo_verb.show("http://127.0.0.1:1/", browser=True)  # stderr is no terminal here
     assert not opened.is_set()
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)

@@ -183,18 +183,18 @@ def test_a_store_is_not_moved_onto_itself(filled: str, capsys: pytest.CaptureFix
     assert capsys.readouterr().err.startswith("error: The two stores are the same.\n")
 
 
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        (lambda lines: lines[:-1], "The file ends too early: after 9 sessions."),
-        (lambda lines: [*lines[:4], lines[-1]], "The file ends too early: after 3 sessions."),
-        (lambda lines: lines[1:], "This is not an exported store, or one of another version."),
-        (lambda lines: [lines[0], "{"], "Line 2 of the file cannot be read"),
-        (lambda lines: [lines[0], "[]"], "Line 2 of the file holds no session."),
-        (lambda lines: [], "Line 1 of the file cannot be read"),
-        (lambda lines: [lines[0], '{"tenant": "", "session": {}}'], "This is not an exported session"),
-    ],
-)
+DAMAGES: list[tuple[Callable[[list[str]], list[str]], str]] = [
+    (lambda lines: lines[:-1], "The file ends too early: after 9 sessions."),
+    (lambda lines: [*lines[:4], lines[-1]], "The file ends too early: after 3 sessions."),
+    (lambda lines: lines[1:], "This is not an exported store, or one of another version."),
+    (lambda lines: [lines[0], "{"], "Line 2 of the file cannot be read"),
+    (lambda lines: [lines[0], "[]"], "Line 2 of the file holds no session."),
+    (lambda lines: [], "Line 1 of the file cannot be read"),
+    (lambda lines: [lines[0], '{"tenant": "", "session": {}}'], "This is not an exported session"),
+]
+
+
+@pytest.mark.parametrize(("change", "problem"), DAMAGES)
 def test_a_damaged_file_is_refused_before_anything_is_written(
     filled: str,
     tmp_path: Path,

@@ -58,4 +58,4 @@ def _everything(cms: Cms) -> list[tuple[str, object]]:
 
     with cms.store.transaction() as session:
         rows = [snapshot(row) for model in KINDS.values() for row in session.scalars(select(model))]
-        return [(str(row["id"]), row) for row in rows] + [("revisions", len(session.scalars(select(Revision)).all()))]
+        return [*((str(row["id"]), row) for row in rows), ("revisions", len(session.scalars(select(Revision)).all()))]

@@ -40,27 +40,27 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("content", "complaints"),
-    [
-        ({"heading": "Hello"}, []),
-        ({}, ["`heading` is required"]),
-        ({"heading": ""}, ["`heading` is required", "`heading` should have at least 2 characters, not 0"]),
-        ({"heading": 3}, ["`heading` should be a string, not 3"]),
-        ({"heading": "A long heading"}, ["`heading` should have at most 10 characters, not 14"]),
-        ({"heading": "Hi", "columns": 9}, ["`columns` should be at most 4"]),
-        ({"heading": "Hi", "columns": 0}, ["`columns` should be at least 1"]),
-        ({"heading": "Hi", "columns": True}, ["`columns` should be an integer, not True"]),
-        ({"heading": "Hi", "wide": 1}, ["`wide` should be a boolean, not 1"]),
-        ({"heading": "Hi", "align": "up"}, ["`align` should be one of left, right, not 'up'"]),
-        ({"heading": "Hi", "images": []}, ["`images` should have at least 1 items, not 0"]),
-        ({"heading": "Hi", "images": [{"image": {}}]}, ["`images[0].image.id` is required"]),
-        (
-            {"heading": "Hi", "titel": 1},
-            ["there is no field `titel` (there are: heading, columns, align, wide, image, button, images)"],
-        ),
-    ],
-)  # fmt: skip
+MISTAKES: list[tuple[dict[str, Any], list[str]]] = [
+    ({"heading": "Hello"}, []),
+    ({}, ["`heading` is required"]),
+    ({"heading": ""}, ["`heading` is required", "`heading` should have at least 2 characters, not 0"]),
+    ({"heading": 3}, ["`heading` should be a string, not 3"]),
+    ({"heading": "A long heading"}, ["`heading` should have at most 10 characters, not 14"]),
+    ({"heading": "Hi", "columns": 9}, ["`columns` should be at most 4"]),
+    ({"heading": "Hi", "columns": 0}, ["`columns` should be at least 1"]),
+    ({"heading": "Hi", "columns": True}, ["`columns` should be an integer, not True"]),
+    ({"heading": "Hi", "wide": 1}, ["`wide` should be a boolean, not 1"]),
+    ({"heading": "Hi", "align": "up"}, ["`align` should be one of left, right, not 'up'"]),
+    ({"heading": "Hi", "images": []}, ["`images` should have at least 1 items, not 0"]),
+    ({"heading": "Hi", "images": [{"image": {}}]}, ["`images[0].image.id` is required"]),
+    (
+        {"heading": "Hi", "titel": 1},
+        ["there is no field `titel` (there are: heading, columns, align, wide, image, button, images)"],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "complaints"), MISTAKES)
 def test_every_mistake_is_named_with_its_place(content: dict[str, Any], complaints: list[str]) -> None:
     assert list(problems(SCHEMA, content)) == complaints
 

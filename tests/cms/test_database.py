@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -16,8 +17,8 @@ from toolcrib_cms.storage.database import Database, migrate
 from toolcrib_cms.storage.models import Page, Post, Revision, Section
 
 
-def page(slug: str = "about", **fields: object) -> Page:
-    return Page(id=f"page_{slug}", slug=slug, title=slug.title(), **fields)  # type: ignore[arg-type]
+def page(slug: str = "about", **fields: Any) -> Page:
+    return Page(id=f"page_{slug}", slug=slug, title=slug.title(), **fields)
 
 
 def test_the_migrations_make_the_tables_of_the_models() -> None:

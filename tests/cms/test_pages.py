@@ -1,5 +1,7 @@
 """The tools for pages."""
 
+from typing import Any
+
 import pytest
 
 from tests.support.calls import Call
@@ -75,10 +77,11 @@ async def test_one_bad_section_and_no_page_is_made(refusal: Call) -> None:
     )
     assert said.startswith("No page was created. Section 1 (faq): The content does not fit")
     assert "`items` should have at least 1 items" in said
-    for bad in (
+    wrong: list[dict[str, Any]] = [
         {"template": "carousel", "content": {}},
         {"template": "hero", "content": {"heading": "Hi", "backgroundImage": "img_none"}},
-    ):
+    ]
+    for bad in wrong:
         assert "No page was created" in await refusal("cms_createPageWithContent", title="About", sections=[good, bad])
     assert "sections" in await refusal("cms_createPageWithContent", title="About", sections=[])
 

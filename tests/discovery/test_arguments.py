@@ -104,7 +104,7 @@ REPAIRS: list[tuple[str, object, dict[str, Any]]] = [
     ("number for a text", {"text": 5}, {"text": "5"}),
     ("null for what may be left out", {"count": None, "text": "x"}, {"text": "x"}),
 ]
-QUOTED: list[tuple[str, object, dict[str, Any]]] = [
+QUOTED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("quoted number", {"count": " 5 "}, {"count": 5}),
     ("quoted whole number with zeros", {"count": "5.0"}, {"count": 5}),
     ("quoted fraction", {"price": "2.50"}, {"price": 2.5}),
@@ -123,7 +123,7 @@ def test_a_near_miss_is_repaired(which: Tool, given_: object, wanted: dict[str, 
 
 
 @pytest.mark.parametrize(("given_", "wanted"), [case[1:] for case in QUOTED], ids=[case[0] for case in QUOTED])
-def test_what_a_function_reads_by_itself_is_repaired_for_others(given_: object, wanted: dict[str, Any]) -> None:
+def test_what_a_function_reads_by_itself_is_repaired_for_others(given_: dict[str, Any], wanted: dict[str, Any]) -> None:
     assert fitted(FOREIGN, given_) == Fitted(wanted)
     assert fitted(OURS, given_) == Fitted(given_)  # pydantic reads it, so nothing is touched
 

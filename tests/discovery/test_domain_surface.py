@@ -2,6 +2,8 @@
 
 # ruff: noqa: E501 - whole lines, as a model reads them
 
+from collections.abc import Iterable
+
 import pytest
 from inline_snapshot import snapshot
 
@@ -13,11 +15,11 @@ from toolcrib.discovery.tokens import compact_json, definition_tokens
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.discovery.wire import definition
 from toolcrib.policy import Decision, Policy, Rule
-from toolcrib.tools.tool import SAFE_NAME
+from toolcrib.tools.tool import SAFE_NAME, Tool
 
 
-def names(tools: tuple[object, ...]) -> list[str]:
-    return [tool.name for tool in tools]  # type: ignore[attr-defined]
+def names(tools: Iterable[Tool]) -> list[str]:
+    return [tool.name for tool in tools]
 
 
 def test_every_domain_has_a_small_tool() -> None:

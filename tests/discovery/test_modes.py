@@ -1,7 +1,10 @@
 """Which mode fits: the numbers, the edges, and the sentence that explains them."""
 
+from typing import Any, NoReturn
+
 import pytest
 
+from tests.support.calls import always
 from toolcrib.catalog import Catalog
 from toolcrib.discovery import modes
 from toolcrib.discovery.get_tool import compact_surface
@@ -103,8 +106,8 @@ def test_auto_forces_nothing(mode: str | None) -> None:
 
 
 def test_the_reason_has_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(modes, "definition_tokens", lambda tool, wire: 300)
-    monkeypatch.setattr(modes, "counted_once", lambda tool, what, text: 30)
+    monkeypatch.setattr(modes, "definition_tokens", always(300))
+    monkeypatch.setattr(modes, "counted_once", always(30))
     assert [choose_mode(TOOLS, window).reason for window in (1_000_000, 200_000, 16_000)] == [
         "direct: the schemas of 200 tools take 60,000 tokens, within the budget of 200,000 "
         "(20% of a window of 1,000,000)",
@@ -137,7 +140,11 @@ def test_a_catalogue_is_followed() -> None:
 def test_a_known_catalogue_is_not_walked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = Catalog(TOOLS)
     first = choose_mode(catalog, 200_000)
-    monkeypatch.setattr(Catalog, "__iter__", lambda self: pytest.fail("walked"))
+
+    def walked(catalog: Catalog) -> NoReturn:
+        pytest.fail("walked")
+
+    monkeypatch.setattr(Catalog, "__iter__", walked)
     assert choose_mode(catalog, 200_000) == first
 
 
@@ -151,9 +158,10 @@ def test_a_known_catalogue_is_not_walked_again(monkeypatch: pytest.MonkeyPatch) 
         ({"share": 0}, "A share of 0 of the context window cannot be.", "Give one such as 0.2."),
     ],
 )
-def test_what_cannot_be_is_refused(arguments: dict[str, object], message: str, hint: str) -> None:
+def test_what_cannot_be_is_refused(arguments: dict[str, Any], message: str, hint: str) -> None:
+    given: dict[str, Any] = {"context_window": 200_000, **arguments}
     with pytest.raises(ModeError) as refused:
-        choose_mode(TOOLS, **{"context_window": 200_000, **arguments})  # type: ignore[arg-type]
+        choose_mode(TOOLS, **given)
     assert (str(refused.value), refused.value.hint) == (message, hint)
 
 

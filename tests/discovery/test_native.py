@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -36,8 +37,8 @@ async def call(arguments: object, context: object = None, /) -> ToolResult:
 
 
 def a_tool(name: str, category: str = "", **fields: Any) -> Tool:
-    told = {"description": f"Do {name}.", "parameters": PARAMETERS, **fields}
-    return Tool(name=name, category=category, call=call, **told)
+    tool = Tool(name=name, category=category, description=f"Do {name}.", parameters=PARAMETERS, call=call)
+    return replace(tool, **fields)
 
 
 SEARCH = a_tool(

@@ -1,5 +1,7 @@
 """What reaching tools costs, measured on the real surface."""
 
+from typing import Any
+
 import pytest
 
 from toolcrib.catalog import Catalog
@@ -21,8 +23,8 @@ async def call(arguments: object, context: object = None, /) -> ToolResult:
     return ToolResult(text="done")
 
 
-def a_tool(name: str, description: str, **fields: object) -> Tool:
-    return Tool(**{"name": name, "description": description, "call": call, **fields})
+def a_tool(name: str, description: str, **fields: Any) -> Tool:
+    return Tool(name=name, description=description, call=call, **fields)
 
 
 MAIL = a_tool("send_mail", "Send an e-mail to a person.", protocol=Protocol(before="Look the address up."))

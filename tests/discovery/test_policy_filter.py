@@ -45,7 +45,7 @@ POLICIES = st.builds(
 )
 
 
-@settings(suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(policy=POLICIES, tool=TOOLS, role=st.sampled_from([None, "Editor", "guest"]))
 def test_a_filter_shows_what_the_policy_shows(policy: Policy, tool: Tool, role: str | None) -> None:
     assert policy_filter(policy, role)(tool) == policy.sees(tool, role)

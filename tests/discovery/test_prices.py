@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pytest
 
+from tests.support.calls import always
 from toolcrib.discovery.prices import Cost, input_cost
 
 
@@ -28,7 +29,7 @@ def test_a_model_listed_at_nothing_is_unknown(monkeypatch: pytest.MonkeyPatch) -
     class Free:
         input_price = Decimal(0)
 
-    monkeypatch.setattr("genai_prices.calc_price", lambda *_, **__: Free)
+    monkeypatch.setattr("genai_prices.calc_price", always(Free))
     assert input_cost(1_000, "gpt-4o").dollars is None
 
 

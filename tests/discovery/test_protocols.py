@@ -14,6 +14,7 @@ from toolcrib.discovery.protocols import Delivery, Note, active_notes, delivery_
 from toolcrib.discovery.tokens import count_tokens
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.tools.protocol import Protocol
+from toolcrib.tools.tool import Tool
 
 SEARCH = make("search_images", category="images", protocol=Protocol(gotcha="Scores closer to 0 are better."))
 REPLACE = make(
@@ -53,8 +54,8 @@ AFTER: Show the user the new picture.
 
 
 @pytest.mark.parametrize("tools", [[], [PLAIN], [make("x", protocol=Protocol())]], ids=["no tool", "none", "empty"])
-def test_nothing_to_say_is_no_block(tools: list[object]) -> None:
-    assert protocols_block(tools) == ""  # pyright: ignore[reportArgumentType]
+def test_nothing_to_say_is_no_block(tools: list[Tool]) -> None:
+    assert protocols_block(tools) == ""
 
 
 def test_the_block_follows_the_toolbox() -> None:

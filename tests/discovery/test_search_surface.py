@@ -2,6 +2,8 @@
 
 # ruff: noqa: E501 - whole lines, as a model reads them
 
+from functools import partial
+
 import pytest
 from inline_snapshot import snapshot
 
@@ -73,7 +75,7 @@ None fits? Search again in other words.\
 
 async def test_a_search_that_is_not_sure_says_so() -> None:
     index = ScriptedIndex(("search_images", 0.4), ("get_page", 0.3), confidence=0.3)
-    box = toolbox(index, surface=lambda box: search_surface(box, sources={"github": SourceState.STARTING}))
+    box = toolbox(index, surface=partial(search_surface, sources={"github": SourceState.STARTING}))
     assert await said(box, "tool_search", query="get it") == snapshot(
         (
             """\
@@ -148,7 +150,7 @@ async def test_nothing_found_tells_of_sources_that_could_not_be_searched() -> No
         "jira": SourceState.DOWN,
         "slack": SourceState.READY,
     }
-    box = toolbox(surface=lambda box: search_surface(box, sources=lambda: states))
+    box = toolbox(surface=partial(search_surface, sources=lambda: states))
     assert await said(box, "tool_search", query="open an issue") == snapshot(
         (
             """\
@@ -181,7 +183,7 @@ async def test_a_hidden_source_is_not_spoken_of() -> None:
     down = {"secret": SourceState.DOWN, "held": SourceState.DOWN, "open": SourceState.DOWN}
     policy = Policy(rules=(Rule(Decision.HIDE, source="secret"), Rule(Decision.HIDE, name="vault")))
     catalog = Catalog([make("vault", source="held"), make("door", source="open")])
-    box = toolbox(catalog=catalog, policy=policy, surface=lambda box: search_surface(box, sources=down))
+    box = toolbox(catalog=catalog, policy=policy, surface=partial(search_surface, sources=down))
     text, _ = await said(box, "tool_search", query="anything")
     assert "Not searched: open (not reachable)." in text
 

@@ -5,7 +5,9 @@ the caller does, the two must answer alike.
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from hypothesis import given, strategies as st
 
@@ -13,7 +15,7 @@ from tests.support.recorded_tools import make, names, takes, words_only
 from toolcrib.catalog import Catalog
 from toolcrib.discovery.protocols import protocols_block
 from toolcrib.discovery.toolbox import Toolbox
-from toolcrib.policy import Policy, Rule
+from toolcrib.policy import Decision, Policy, Rule
 from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.tool import Risk
 
@@ -43,27 +45,45 @@ CONDITIONS = st.fixed_dictionaries(
         "role": st.sampled_from(["guest", "admin"]),
     },
 )
+
+
+def rule(decision: Decision, conditions: dict[str, Any]) -> Rule:
+    return Rule(decision, **conditions)
+
+
 RULES = st.builds(
-    lambda decision, conditions: Rule(decision, **conditions),
-    st.sampled_from(["hide", "hide", "allow", "deny", "ask"]),
+    rule,
+    st.sampled_from([Decision.HIDE, Decision.HIDE, Decision.ALLOW, Decision.DENY, Decision.ASK]),
     CONDITIONS,
 )
 POLICIES = st.builds(
-    lambda rules, by_risk: Policy(rules=tuple(rules), by_risk=by_risk),
-    st.lists(RULES, max_size=4),
-    st.dictionaries(st.sampled_from(list(Risk)), st.sampled_from(["hide", "allow"]), max_size=2),
+    Policy,
+    rules=st.lists(RULES, max_size=4).map(tuple),
+    by_risk=st.dictionaries(st.sampled_from(list(Risk)), st.sampled_from([Decision.HIDE, Decision.ALLOW]), max_size=2),
 )
 ROLES = st.sampled_from([None, "guest", "admin"])
 QUERIES = st.sampled_from([*NAMES, "delete the user", "get an image", "update page and image", "mind the page", "cake"])
 
 
-def two_sites(policy: Policy, role: str | None, **options: object) -> tuple[Toolbox, Toolbox, set[str]]:
+LOOKS: tuple[Callable[[Toolbox], object], ...] = (
+    lambda box: box.tools,
+    lambda box: box.visible(),
+    lambda box: box.active,
+    lambda box: box.categories(),
+    lambda box: box.snapshot(),
+    lambda box: [box.find(name) for name in NAMES],
+    lambda box: [box.is_active(name) for name in NAMES],
+    lambda box: protocols_block(box.visible()),
+    lambda box: box.begin_turn(),
+)
+
+
+def two_sites(policy: Policy, role: str | None, **options: Any) -> tuple[Toolbox, Toolbox, set[str]]:
     """A toolbox that hides some tools, one over a catalogue without them, and what is hidden."""
     hiding = Catalog(TOOLS)
     without = Catalog(tool for tool in TOOLS if policy.sees(tool, role))
     boxes = [
-        Toolbox(catalog, words_only(catalog), policy=policy, role=role, **options)  # pyright: ignore
-        for catalog in (hiding, without)
+        Toolbox(catalog, words_only(catalog), policy=policy, role=role, **options) for catalog in (hiding, without)
     ]
     return boxes[0], boxes[1], set(NAMES) - set(names(without))
 
@@ -72,17 +92,7 @@ def two_sites(policy: Policy, role: str | None, **options: object) -> tuple[Tool
 def test_no_view_shows_what_is_hidden(policy: Policy, role: str | None, wanted: list[str]) -> None:
     hiding, without, hidden = two_sites(policy, role, pinned=wanted[:2])
     assert hiding.activate(wanted) == without.activate(wanted)
-    for look in (
-        lambda box: box.tools,
-        lambda box: box.visible(),
-        lambda box: box.active,
-        lambda box: box.categories(),
-        lambda box: box.snapshot(),
-        lambda box: [box.find(name) for name in NAMES],
-        lambda box: [box.is_active(name) for name in NAMES],
-        lambda box: protocols_block(box.visible()),
-        lambda box: box.begin_turn(),
-    ):
+    for look in LOOKS:
         assert look(hiding) == look(without)
     assert not hidden & set(names(hiding.tools))
 

@@ -22,7 +22,7 @@ from toolcrib.tools.tool import Risk, Tool
 NAMES = ("get_page", "get_pages", "got_page", "put_page", "delete_page", "delete_post", "vault_open", "vault_opens")
 CATEGORIES = ("pages", "page", "posts", "vault", "agents", "")
 SOURCES = ("python", "mcp:vault", "mcp:web", "agent:a")
-DOWN = dict.fromkeys(SOURCES, SourceState.DOWN)
+DOWN: dict[str, SourceState] = dict.fromkeys(SOURCES, SourceState.DOWN)
 
 names, categories, sources = st.sampled_from(NAMES), st.sampled_from(CATEGORIES), st.sampled_from(SOURCES)
 tools = st.builds(
@@ -55,9 +55,9 @@ async def every_answer(box: Toolbox) -> AsyncIterator[tuple[str, ToolResult]]:
         yield f"{tool.name} is there", ToolResult.of(tool.description)
         arguments = tool.parameters["properties"]
         calls: list[dict[str, object]] = [{}, {"page": 2}, {"level": 2}, {"level": 3}]
-        calls += [{key: name} for key in ("name", "tool") for name in NAMES]
-        calls += [{"category": category} for category in (*CATEGORIES, "vaults", "other")]
-        calls += [{"query": query} for query in (*NAMES, *CATEGORIES, "open the vault", "do it with a page")]
+        calls.extend({key: name} for key in ("name", "tool") for name in NAMES)
+        calls.extend({"category": category} for category in (*CATEGORIES, "vaults", "other"))
+        calls.extend({"query": query} for query in (*NAMES, *CATEGORIES, "open the vault", "do it with a page"))
         for call in calls:
             if call.keys() <= arguments.keys():
                 yield f"{tool.name} {call}", await box.call(tool.name, call)

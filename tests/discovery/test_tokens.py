@@ -2,7 +2,9 @@
 
 import gc
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,9 +51,9 @@ async def call(arguments: object, context: object = None, /) -> ToolResult:
     return ToolResult(text="done")
 
 
-def a_tool(name: str = "find_page", **fields: object) -> Tool:
+def a_tool(name: str = "find_page", **fields: Any) -> Tool:
     parameters = {"type": "object", "properties": {"slug": {"type": "string"}}, "required": ["slug"]}
-    return Tool(**{"name": name, "description": "Find a page.", "parameters": parameters, "call": call, **fields})
+    return replace(Tool(name=name, description="Find a page.", parameters=parameters, call=call), **fields)
 
 
 def cms_tools() -> list[Tool]:
@@ -61,9 +63,10 @@ def cms_tools() -> list[Tool]:
 @pytest.fixture
 def without_vocabulary(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setitem(__import__("sys").modules, "bpe_openai", None)
-    tokens._o200k.cache_clear()
+    looked_for = tokens._o200k  # pyright: ignore[reportPrivateUsage] - what was found is kept, and must be forgotten here
+    looked_for.cache_clear()
     yield
-    tokens._o200k.cache_clear()
+    looked_for.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -160,7 +163,12 @@ def test_a_tool_without_parameters_is_sent_with_an_empty_object() -> None:
 
 def test_each_tool_is_counted_once_and_forgotten_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[str] = []
-    monkeypatch.setattr(tokens, "count_tokens", lambda text: counted.append(text) or 7)
+
+    def count(text: str) -> int:
+        counted.append(text)
+        return 7
+
+    monkeypatch.setattr(tokens, "count_tokens", count)
     tool = a_tool()
     key = id(tool)
     assert [definition_tokens(tool), definition_tokens(tool), definition_tokens(tool, "anthropic")] == [7, 7, 7]
@@ -169,7 +177,7 @@ def test_each_tool_is_counted_once_and_forgotten_with_it(monkeypatch: pytest.Mon
     assert len(counted) == 3
     del tool
     gc.collect()
-    assert key not in tokens._counted
+    assert key not in tokens._counted  # pyright: ignore[reportPrivateUsage] - that it is forgotten shows nowhere else
 
 
 def test_messages_are_counted_by_what_the_model_reads_of_them() -> None:

@@ -21,6 +21,7 @@ from toolcrib.search.index import ToolIndex
 from toolcrib.tools.tool import Tool
 
 pytestmark = pytest.mark.anyio
+SIGHTS = sight._sights  # pyright: ignore[reportPrivateUsage] - what is kept and forgotten shows nowhere else
 
 
 def finder(toolbox: Toolbox) -> Sequence[Tool]:
@@ -272,24 +273,22 @@ def test_sessions_share_what_was_judged_and_forget_it_with_the_catalogue() -> No
             return Policy.decide(self, tool, role)
 
     catalog, policy = pages(), Counting(rules=(Rule("hide", name="get_*"),))
-    for _ in range(3):
-        toolbox = Toolbox(catalog, words_only(catalog), policy=policy, role="x")
-        toolbox.search("page")
-        assert len(toolbox.tools) == 3
+    toolboxes = [Toolbox(catalog, words_only(catalog), policy=policy, role="x") for _ in range(3)]
+    assert [len(toolbox.tools) for toolbox in toolboxes if toolbox.search("page")] == [3, 3, 3]
     assert sorted(judged) == sorted(names(catalog))
     catalog.add(make("new"))
-    assert len(toolbox.tools) == 4
+    assert len(toolboxes[-1].tools) == 4
     assert len(judged) == 5
-    held = len(sight._sights)
-    del catalog, toolbox
+    held = len(SIGHTS)
+    del catalog, toolboxes
     gc.collect()
-    assert len(sight._sights) < held
+    assert len(SIGHTS) < held
 
 
 def test_many_roles_do_not_fill_the_memory() -> None:
     catalog = pages()
     boxes = [Toolbox(catalog, role=f"user {number}") for number in range(100)]
-    assert len(sight._sights[catalog]) == 64
+    assert len(SIGHTS[catalog]) == 64
     assert len(boxes[0].tools) == 4
 
 
@@ -300,7 +299,8 @@ def test_verdicts_on_tools_that_are_gone_are_forgotten() -> None:
     for number in range(8):
         catalog.remove(f"tool_{number}")
     assert len(toolbox.tools) == 2
-    assert len(sight.sight_of(catalog, toolbox.policy, None)._verdicts) == 2
+    shared = sight.sight_of(catalog, toolbox.policy, None)
+    assert len(shared._verdicts) == 2  # pyright: ignore[reportPrivateUsage] - as above
 
 
 NAMES = names(pages())

@@ -25,7 +25,7 @@ SCRIPT = [
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(FOLDER))
+    monkeypatch.syspath_prepend(str(FOLDER))  # pyright: ignore[reportUnknownMemberType] - pytest says no types of it
     monkeypatch.delitem(sys.modules, "plants", raising=False)
 
 
@@ -61,7 +61,7 @@ async def test_a_checkpoint_of_langgraph_keeps_the_tools_found(monkeypatch: pyte
         example = runpy.run_path(str(FOLDER / "langgraph_agent.py"))
         graph = example["graph"]().compile(checkpointer=InMemorySaver())
         config = {"configurable": {"thread_id": "one"}}
-        empty = {"version": 1, "active": [], "used": []}
+        empty: dict[str, Any] = {"version": 1, "active": [], "used": []}
         await graph.ainvoke({"messages": [("user", "Water the fern")], "toolbox": empty}, config)
         ended = await graph.ainvoke({"messages": [("user", "Was it enough?")]}, config)
     assert ended["messages"][-1].text == "Yes, half a litre."

@@ -1,7 +1,7 @@
 """Risky tools behind the gateway: the user is asked in whatever way the client has, and only a user can say yes."""
 
 import asyncio
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import pytest
 from fastmcp.client.elicitation import ElicitResult as Elicited
@@ -9,6 +9,7 @@ from inline_snapshot import snapshot
 from mcp_types import (
     ElicitResult,
     InputRequiredResult,
+    InputResponses,
 )
 
 from tests.support.gateway import ERAS, SOON, TOKEN, call, entry, in_memory, made_gateway, over_http, serving, text
@@ -21,13 +22,16 @@ DELETE = "s__delete_all"
 ARGUMENTS = {"text": "everything"}
 
 
+Action: TypeAlias = Literal["accept", "decline", "cancel"]
+
+
 class User:
     """Answers questions, and remembers them."""
 
-    def __init__(self, action: str = "accept", confirm: bool | None = True) -> None:
+    def __init__(self, action: Action = "accept", confirm: bool | None = True) -> None:
         self.asked: list[str] = []
         self._answer = ElicitResult(
-            action=action,  # pyright: ignore[reportArgumentType]  # one of its words
+            action=action,
             content=None if confirm is None else {"confirm": confirm},
         )
 
@@ -60,7 +64,7 @@ Allow s__delete_all to run with these arguments? You are asked because it is des
 @pytest.mark.parametrize(
     ("action", "confirm"), [("accept", False), ("accept", None), ("decline", None), ("cancel", None)]
 )
-async def test_anything_but_a_yes_is_a_no(era: str, action: str, confirm: bool | None) -> None:
+async def test_anything_but_a_yes_is_a_no(era: str, action: Action, confirm: bool | None) -> None:
     user = User(action, confirm)
     async with (
         asyncio.timeout(SOON),
@@ -123,7 +127,7 @@ async def test_a_question_belongs_to_one_caller_and_is_answered_once() -> None:
     gateway = made_gateway({"s": entry()})
     user = User()
     asked = {"name": DELETE, "arguments": ARGUMENTS}
-    yes = {"confirm": ElicitResult(action="accept", content={"confirm": True})}
+    yes: InputResponses = {"confirm": ElicitResult(action="accept", content={"confirm": True})}
     async with asyncio.timeout(SOON), in_memory(gateway, elicitation_callback=user) as client:
         first = await client.session.call_tool("call_tool", asked, allow_input_required=True)
         assert isinstance(first, InputRequiredResult)

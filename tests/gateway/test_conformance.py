@@ -13,6 +13,7 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import uvicorn
@@ -80,10 +81,10 @@ class LikeAClient:
 
 
 def _by_call_tool(body: bytes) -> bytes:
-    message = json.loads(body)
-    params = message.get("params") or {}
+    message: dict[str, Any] = json.loads(body)
+    params: dict[str, Any] = message.get("params") or {}
     if message.get("method") == "tools/call" and params["name"].startswith("test_"):
-        inner = {"name": f"up__{params['name']}", "arguments": params.get("arguments") or {}}
+        inner: dict[str, Any] = {"name": f"up__{params['name']}", "arguments": params.get("arguments") or {}}
         message["params"] = {**params, "name": "call_tool", "arguments": inner}
     return json.dumps(message).encode()
 

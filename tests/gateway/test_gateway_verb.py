@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.calls import always
 from tests.support.gateway import SOON, START, TOKEN, call, entry, over_http, over_stdio, text, write_config
 from toolcrib.cli.main import main
 from toolcrib.gateway.lock import Lock, Pin
@@ -150,7 +151,7 @@ def test_a_person_is_asked_before_anything_is_approved(
 
     monkeypatch.setattr("sys.stdin", Terminal())
     for answer, code in (("", 2), ("n", 2), ("y", 0)):
-        monkeypatch.setattr("builtins.input", lambda question, answer=answer: answer)
+        monkeypatch.setattr("builtins.input", always(answer))
         assert main(["gateway", "approve", "--lock", str(lock)]) == code
     assert "s__new (mcp:s) is new:" in capsys.readouterr().out
     assert list(Lock.open(lock).pins) == ["s__new"]

@@ -19,7 +19,7 @@ Captured = pytest.CaptureFixture[str]
 def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
+    monkeypatch.setattr("shutil.which", "/bin/{}".format)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -110,7 +110,7 @@ def test_a_gateway_never_starts_itself(at_home: Path, capsys: Captured) -> None:
 
 @pytest.mark.parametrize("name", CLIENTS)
 def test_the_page_of_each_client_shows_what_is_written(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shutil.which", lambda program: f"/usr/local/bin/{program}")
+    monkeypatch.setattr("shutil.which", "/usr/local/bin/{}".format)
     made = document(CLIENTS[name], entry(CLIENTS[name], ["/home/ann/servers.json", "--lock", "/home/ann/tools.lock"]))
     assert json.loads((SHOWN / f"{name}.json").read_text("utf-8")) == made
     assert (ROOT / "docs" / "guides" / "clients" / f"{name}.md").exists()

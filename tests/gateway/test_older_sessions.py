@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,12 +75,12 @@ async def walk(make: Callable[..., Client[Any]]) -> None:
 
 async def test_found_tools_are_listed_over_stdio(tmp_path: Path) -> None:
     config = str(write_config(tmp_path, s=entry()))
-    await walk(lambda **more: over_stdio(config, "--activate", mode="legacy", **more))
+    await walk(partial(over_stdio, config, "--activate", mode="legacy"))
 
 
 async def test_found_tools_are_listed_over_http() -> None:
     with serving(made_gateway({"s": entry()}, activate=True)) as url:
-        await walk(lambda **more: over_http(url, "legacy", **more))
+        await walk(partial(over_http, url, "legacy"))
 
 
 async def test_each_session_has_its_own_list() -> None:

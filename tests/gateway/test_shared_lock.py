@@ -26,8 +26,8 @@ from toolcrib.tools.tool import Tool
 OpenGate = Callable[..., Gate]
 
 
-async def nothing() -> ToolResult:
-    return ToolResult("")
+async def nothing(arguments: object, context: object = None, /) -> ToolResult:
+    return ToolResult(text="")
 
 
 def made(name: str, description: str = "Do it.", source: str = "openapi:a") -> Tool:
@@ -165,7 +165,7 @@ def test_a_gateway_does_not_wait_for_ever(place: str, monkeypatch: pytest.Monkey
         with monkeypatch.context() as patched:
             patched.setattr(shared_lock, "WAIT_SECONDS", 0.01)
             with pytest.raises(GatewayError, match="does not answer"):
-                lock._wait(never())
+                lock._wait(never())  # pyright: ignore[reportPrivateUsage] - a database that hangs is not to be had
 
 
 def test_approvals_outlive_a_restart_of_the_database(caplog: pytest.LogCaptureFixture) -> None:

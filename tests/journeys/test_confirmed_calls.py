@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent import Shop, scripted
+from tests.support.agent import Said, Shop, scripted
+from toolcrib.agent.crib import Crib
 from toolcrib.agent.events import ConfirmationRequired, RunStarted, ToolFinished
 from toolcrib.agent.runner import RunResult, collected, confirm, run
 from toolcrib.errors import ConfirmationError
@@ -21,7 +22,7 @@ def texts(done: RunResult) -> list[str]:
     return [event.text for event in done.events if isinstance(event, ToolFinished)]
 
 
-async def asked(session: Session, shop: Shop, *then: object) -> tuple[object, ConfirmationRequired]:
+async def asked(session: Session, shop: Shop, *then: Said) -> tuple[Crib, ConfirmationRequired]:
     """The first turn: the model wants to delete, and the user is asked."""
     _, model = scripted(FIND, DELETE, "Shall I delete old?", *then)
     crib = shop.crib(model)
@@ -135,7 +136,7 @@ async def test_a_button_declines_and_the_model_hears_why(session: Session) -> No
 
 
 @pytest.mark.parametrize("repeated", [DELETE, CONFIRMED], ids=["plainly", "as if confirmed"])
-async def test_after_a_no_by_button_the_same_call_is_not_asked_about_again(session: Session, repeated: object) -> None:
+async def test_after_a_no_by_button_the_same_call_is_not_asked_about_again(session: Session, repeated: Said) -> None:
     shop = Shop()
     other = [("delete_page", {"slug": "home"})]
     crib, question = await asked(session, shop, repeated, other, "Then home?", DELETE, "Shall I after all?")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.calls import always
 from toolcrib.memory.entities import MOST_FROM_ONE_RESULT, MOST_ID_CHARACTERS, Found, Reading, find_entities
 from toolcrib.tools.extraction import Entity, Extraction, Extractor
 from toolcrib.tools.function import tool
@@ -89,7 +90,7 @@ def raises(result: Any) -> list[Entity]:
 
 @pytest.mark.parametrize(
     "extraction",
-    [raises, lambda result: None, lambda result: "page", lambda result: [{"id": 1}], lambda result: 5],
+    [raises, always(None), always("page"), always([{"id": 1}]), always(5)],
     ids=["raises", "none", "text", "dicts", "number"],
 )
 def test_a_broken_extraction_is_logged_with_the_tools_name(
@@ -107,4 +108,5 @@ def test_a_result_of_another_shape_is_logged_with_the_tools_name(caplog: pytest.
 
 
 def test_entities_that_are_not_text_inside_do_not_break_the_run() -> None:
-    assert found(lambda _: [Entity(type="page", id=5, name=None)], {}).reading is Reading.FAILED  # type: ignore[arg-type]
+    wrong: dict[str, Any] = {"id": 5, "name": None}
+    assert found(lambda _: [Entity(type="page", **wrong)], {}).reading is Reading.FAILED

@@ -188,8 +188,12 @@ def test_threads_get_the_same_vectors() -> None:
     expected = BuiltinEmbedder().embed_documents(texts)
     shared = BuiltinEmbedder()  # loads its files and fills its cache while eight threads ask
     batches = [[(7 * start + step) % len(texts) for step in range(start % 5 + 1)] for start in range(200)]
+
+    def embed(batch: list[int]) -> Vectors:
+        return shared.embed_documents([texts[number] for number in batch])
+
     with ThreadPoolExecutor(8) as pool:
-        found = pool.map(lambda batch: shared.embed_documents([texts[number] for number in batch]), batches)
+        found = pool.map(embed, batches)
     for batch, vectors in zip(batches, found, strict=True):
         np.testing.assert_array_equal(vectors, expected[batch])
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tests.support.search import office, sure_above
 from toolcrib.errors import EmbedderError
@@ -13,7 +14,8 @@ from toolcrib.search.checked_embedder import CheckedEmbedder, checked
 from toolcrib.search.index import ToolIndex
 
 SIZE = 16
-Spoil = Callable[[np.ndarray], Any]
+Numbers = NDArray[np.float64]
+Spoil = Callable[[Numbers], Any]
 
 
 class Own:
@@ -32,21 +34,21 @@ class Own:
     def embed_queries(self, texts: Sequence[str]) -> Any:
         return self._queries(self._counted(texts))
 
-    def _counted(self, texts: Sequence[str]) -> np.ndarray:
+    def _counted(self, texts: Sequence[str]) -> Numbers:
         return np.array([[text.count(chr(97 + letter)) + 0.5 for letter in range(SIZE)] for text in texts])
 
 
-def infinite(vectors: np.ndarray) -> np.ndarray:
+def infinite(vectors: Numbers) -> Numbers:
     vectors[0, 0] = np.inf
     return vectors
 
 
-def no_number(vectors: np.ndarray) -> np.ndarray:
+def no_number(vectors: Numbers) -> Numbers:
     vectors[0, 0] = np.nan
     return vectors
 
 
-BAD = {
+BAD: dict[str, Spoil] = {
     "no number": no_number,
     "infinite": infinite,
     "too few": lambda vectors: vectors[:-1],
@@ -71,7 +73,10 @@ def test_a_request_of_another_size_than_the_tools_is_refused() -> None:
     assert "vectors of 5 dimensions where 16 were expected" in found.warnings[0]
 
 
-@pytest.mark.parametrize("change", [np.float64, np.float16, np.ndarray.tolist, lambda vectors: vectors * 1e6])
+OTHER_KINDS: list[Spoil] = [np.float64, np.float16, lambda vectors: vectors.tolist(), lambda vectors: vectors * 1e6]
+
+
+@pytest.mark.parametrize("change", OTHER_KINDS)
 def test_other_kinds_of_numbers_and_lengths_are_understood(change: Spoil) -> None:
     plain, changed = Own(), Own(documents=change, queries=change)
     expected, found = (ToolIndex(office(), own, abstain=False).search("gjhk dcba") for own in (plain, changed))

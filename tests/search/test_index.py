@@ -1,11 +1,15 @@
 """The index, through its public door: exact names, filters, companions, switches."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 
 from tests.support.search import Concepts, cms_tools, make, office, sure_above
 from toolcrib.catalog import Catalog
 from toolcrib.errors import UnknownToolError
+from toolcrib.search.embedder import Vectors
 from toolcrib.search.index import MAX_LIMIT, ToolIndex
 from toolcrib.search.result import SearchResult
 from toolcrib.search.usage import Usage
@@ -213,8 +217,8 @@ def test_a_request_for_two_things_finds_the_tools_of_both(cms: ToolIndex) -> Non
     ],
     ids=["on", "off", "off by strategy"],
 )
-def test_requests_are_taken_apart_unless_that_is_switched_off(switch: dict[str, object], parts: tuple[str]) -> None:
-    index = ToolIndex(office(), **switch)  # type: ignore[arg-type]  # a table of keyword arguments
+def test_requests_are_taken_apart_unless_that_is_switched_off(switch: dict[str, Any], parts: tuple[str]) -> None:
+    index = ToolIndex(office(), **switch)
     assert index.explain("send an e-mail to Bob and book a flight to Rome", "send_mail").parts == parts
 
 
@@ -342,14 +346,14 @@ def test_embedders_may_give_opposite_vectors() -> None:
     class Opposite:
         id, dimensions, remote = "opposite", 1, False
 
-        def embed_documents(self, texts: list[str]) -> np.ndarray:
+        def embed_documents(self, texts: Sequence[str]) -> Vectors:
             return np.ones((len(texts), 1), dtype=np.float32)
 
-        def embed_queries(self, texts: list[str]) -> np.ndarray:
+        def embed_queries(self, texts: Sequence[str]) -> Vectors:
             return -np.ones((len(texts), 1), dtype=np.float32)
 
     catalog = Catalog([make(f"tool_{number}", "Alpha.") for number in range(3)])
-    index = ToolIndex(catalog, Opposite(), abstain=False)  # type: ignore[arg-type]  # the plainest of embedders
+    index = ToolIndex(catalog, Opposite(), abstain=False)
     index.search("beta")
     catalog.remove("tool_0")
     assert sorted(index.search("beta").names) == ["tool_1", "tool_2"]

@@ -6,7 +6,7 @@ from hypothesis import given, settings, strategies as st
 from tests.support.search import Concepts, make, office
 from toolcrib.catalog import Catalog
 from toolcrib.errors import UnknownToolError
-from toolcrib.search.index import ToolIndex
+from toolcrib.search.index import Arms, ToolIndex
 
 SUBJECTS = """
     weather music flight mail picture money contact language garden river castle engine
@@ -35,15 +35,15 @@ def test_an_index_of_no_tools_grows_to_one() -> None:
 
 
 @pytest.mark.parametrize("arms", ["both", "lexical", "dense"])
-def test_an_index_of_one_tool_finds_it(arms: str) -> None:
-    index = ToolIndex(Catalog([make("send_mail", "Send an e-mail.")]), arms=arms, abstain=False)  # type: ignore[arg-type]
+def test_an_index_of_one_tool_finds_it(arms: Arms) -> None:
+    index = ToolIndex(Catalog([make("send_mail", "Send an e-mail.")]), arms=arms, abstain=False)
     assert index.search("send e-mail").names == ("send_mail",)
 
 
 @pytest.mark.parametrize("arms", ["both", "lexical", "dense"])
-def test_an_index_that_lost_its_last_tool_finds_nothing(arms: str) -> None:
+def test_an_index_that_lost_its_last_tool_finds_nothing(arms: Arms) -> None:
     catalog = Catalog([make("send_mail", "Send an e-mail.")])
-    index = ToolIndex(catalog, arms=arms, abstain=False)  # type: ignore[arg-type]  # a table of words
+    index = ToolIndex(catalog, arms=arms, abstain=False)
     index.search("send e-mail")
     catalog.remove("send_mail")
     assert (index.search("send e-mail").hits, index.search("send_mail").hits, len(index)) == ((), (), 0)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.search import Concepts, cms_tools, make, office, sure_above
 from toolcrib.catalog import Catalog
-from toolcrib.search.index import ToolIndex
+from toolcrib.search.index import Arms, ToolIndex
 from toolcrib.search.usage import MAX_REQUESTS, Usage
 
 SLANG = [f"gimme the {word} thingy" for word in ("big", "small", "blue", "old", "new", "odd", "red", "flat", "thin")]
@@ -82,9 +82,9 @@ def test_a_log_that_names_unknown_tools_does_no_harm() -> None:
 
 
 @pytest.mark.parametrize("arms", ["both", "dense"])
-def test_what_is_forgotten_leaves_no_trace(arms: str) -> None:
-    untouched = ToolIndex(Catalog(cms_tools()), arms=arms, abstain=False)  # type: ignore[arg-type]  # a table of words
-    index = ToolIndex(Catalog(cms_tools()), arms=arms, abstain=False)  # type: ignore[arg-type]
+def test_what_is_forgotten_leaves_no_trace(arms: Arms) -> None:
+    untouched = ToolIndex(Catalog(cms_tools()), arms=arms, abstain=False)
+    index = ToolIndex(Catalog(cms_tools()), arms=arms, abstain=False)
     for request in SLANG:
         for name in ("cms_replaceImage", "http_get"):
             index.learn(request, name)

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from tests.support import PATIENCE
 from tests.support.search import Concepts, make, office, sure_above
 from toolcrib.catalog import Catalog
+from toolcrib.search.embedder import Vectors
 from toolcrib.search.fallible_embedder import RESTING, RETRY_SECONDS
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.usage import Usage
@@ -151,7 +153,7 @@ def test_tools_added_while_the_embedder_is_down_are_found_by_words_and_later_by_
     assert index.search("bunny").warnings == ()
 
 
-def test_a_tool_without_vectors_is_searched_beside_those_that_have_them() -> None:
+def test_a_tool_without_vectors_is_searched_beside_those_that_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rest may end between taking tools in and embedding the request."""
     embedder, catalog = model(), animals()
     index, clock = indexed(catalog, embedder)
@@ -161,7 +163,8 @@ def test_a_tool_without_vectors_is_searched_beside_those_that_have_them() -> Non
     index.search("kitten")
     embedder.down = False
     times = iter([clock.now, clock.now + RETRY_SECONDS])
-    index._asking._clock = lambda: next(times)  # type: ignore[attr-defined]  # time passes within one search
+    asking = index._asking  # pyright: ignore[reportPrivateUsage] - so that time passes within one search
+    monkeypatch.setattr(asking, "_clock", lambda: next(times))
     found = index.search("brush the rabbit or feed the kitten")
     assert {"alpha", "delta"} <= set(found.names)
     assert found.warnings == (RESTING,)
@@ -215,7 +218,7 @@ def test_what_was_learned_before_is_embedded_in_one_go() -> None:
     class Counting(Concepts):
         calls = 0
 
-        def embed_queries(self, texts):  # type: ignore[no-untyped-def]  # as above
+        def embed_queries(self, texts: Sequence[str]) -> Vectors:
             self.calls += 1
             return super().embed_queries(texts)
 
@@ -294,7 +297,7 @@ async def test_a_large_catalogue_is_read_in_off_the_loop() -> None:
     class Watching(Concepts):
         remote = False
 
-        def embed_documents(self, texts):  # type: ignore[no-untyped-def]  # as above
+        def embed_documents(self, texts: Sequence[str]) -> Vectors:
             threads.append(threading.get_ident())
             return super().embed_documents(texts)
 

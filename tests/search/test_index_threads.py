@@ -98,7 +98,11 @@ def test_a_tool_is_found_right_after_it_was_added_in_the_same_thread() -> None:
     together(*(act(which) for which in range(5)))
 
 
-@pytest.mark.parametrize("look", [len, lambda index: index.search("play_music")], ids=["counted", "searched"])
+def searched(index: ToolIndex) -> object:
+    return index.search("play_music")
+
+
+@pytest.mark.parametrize("look", [len, searched])
 def test_tools_may_change_while_a_request_is_embedded(look: Callable[[ToolIndex], object]) -> None:
     """Numbers are given again: what was found before the change must not name what came after it."""
     catalog = Catalog([make("send_mail", "Send mail."), make("play_music", "Play music.")])

@@ -1,5 +1,7 @@
 """An index of some tools only: as if the others had never been there."""
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.support.search import make
@@ -73,7 +75,11 @@ def test_what_one_learns_all_know() -> None:
 def test_views_nobody_asked_for_lately_follow_no_more() -> None:
     catalog = Catalog(TOOLS)
     index = ToolIndex(catalog)
-    conditions = [lambda tool, n=n: len(tool.name) > n for n in range(MAX_VIEWS + 1)]
+
+    def longer_than(size: int) -> Callable[[Tool], bool]:
+        return lambda tool: len(tool.name) > size
+
+    conditions = [longer_than(size) for size in range(MAX_VIEWS + 1)]
     views = [index.only(condition) for condition in conditions]
     catalog.add(make("rename_the_whole_long_page", "Rename a page."))
     assert [len(view) for view in views[:2]] == [5, 6]

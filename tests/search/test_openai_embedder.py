@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,15 +43,15 @@ def waits() -> list[float]:
 def make(server: ModelServer, waits: list[float]) -> Iterator[Make]:
     made: list[OpenAIEmbedder] = []
 
-    def build(model: str = "small", **options: object) -> OpenAIEmbedder:
-        settings = {
+    def build(model: str = "small", **options: Any) -> OpenAIEmbedder:
+        settings: dict[str, Any] = {
             "base_url": server.url,
             "api_key": KEY,
             "sleep": waits.append,
             "timeout_seconds": PATIENCE,
             **options,
         }
-        made.append(OpenAIEmbedder(model, **settings))  # type: ignore[arg-type]  # a table of options
+        made.append(OpenAIEmbedder(model, **settings))
         return made[-1]
 
     yield build

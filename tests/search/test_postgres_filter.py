@@ -43,7 +43,7 @@ def connection(postgres: PostgresServer) -> Generator[psycopg.Connection[Any]]:
         yield opened
 
 
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(filters=st.lists(st.lists(RULES, max_size=3).map(tuple).map(Filter), max_size=2))
 def test_the_database_shows_what_the_filter_shows(connection: psycopg.Connection[Any], filters: list[Filter]) -> None:
     text, parameters = condition(filters)

@@ -27,7 +27,7 @@ PUT = st.tuples(st.just("put"), TENANTS, NAMES, TEXTS)
 REMOVE = st.tuples(st.just("remove"), TENANTS, NAMES, st.just(""))
 STEPS = st.lists(PUT | PUT | REMOVE, min_size=2, max_size=10)
 FILTERS = st.sampled_from([None, Filter(), Filter((FilterRule(shows=False, name="send*"),))])
-ROUNDS = settings(max_examples=12, suppress_health_check=list(HealthCheck))
+ROUNDS = settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 runs = count()
 
 

@@ -64,8 +64,8 @@ def test_a_word_stands_for_terms(word: str, expected: tuple[str, ...]) -> None:
     ],
 )
 def test_forms_of_a_word_meet_in_a_term(forms: list[str]) -> None:
-    terms = [set(word_terms(word)) for form in forms for word in words(form)]
-    assert set.intersection(*terms)
+    first, *others = (set(word_terms(word)) for form in forms for word in words(form))
+    assert first.intersection(*others)
 
 
 def test_a_word_without_end_is_cut() -> None:

@@ -14,7 +14,7 @@ from toolcrib.search.usage import MAX_CHARACTERS, MAX_PULL, MAX_REQUESTS, MAX_TO
 
 def unit(*numbers: float) -> Vectors:
     vector = np.array(numbers, dtype=np.float32)
-    return vector / np.linalg.norm(vector)
+    return (vector / np.linalg.norm(vector)).astype(np.float32)
 
 
 def test_requests_are_kept_by_tool_oldest_first() -> None:

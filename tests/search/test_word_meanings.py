@@ -93,8 +93,10 @@ def test_words_of_tools_that_left_are_let_go(meanings: WordMeanings, monkeypatch
     meanings.remove(8)
     meanings.remove(1)
     meanings.remove(12)  # never came
-    assert not any("word" in word for word in meanings._ids)  # pyright: ignore[reportPrivateUsage]
-    assert meanings._directions.view.shape == (len(meanings._ids), DIMENSIONS)  # pyright: ignore[reportPrivateUsage]
+    ids = meanings._ids  # pyright: ignore[reportPrivateUsage] - what is kept and forgotten shows nowhere else
+    directions = meanings._directions  # pyright: ignore[reportPrivateUsage] - as above
+    assert not any("word" in word for word in ids)
+    assert directions.view.shape == (len(ids), DIMENSIONS)
     after = meanings.read("send an email about the weather", [0, 2])
     assert np.allclose(before, after)
     assert meanings.read("delete picture", [1]).asked.tolist() == [0]

@@ -1,6 +1,7 @@
 """Who may ask: tokens, tenants, hosts, origins, sizes and rates, each refused with a reason."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -17,7 +18,7 @@ def bearer(secret: str) -> dict[str, str]:
 
 
 def test_without_the_token_nothing_is_told_but_that_the_server_is_up() -> None:
-    with scene("Hi.", options=Options(**QUIET, tokens={ALICE: ""})) as here:
+    with scene("Hi.", options=replace(QUIET, tokens={ALICE: ""})) as here:
         for path in ("/api/app", "/api/sessions", "/api/tools", "/openapi.json", "/metrics", "/", "/site/", "/nowhere"):
             answer = here.http.get(path)
             assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer"), path
@@ -32,7 +33,7 @@ def test_without_the_token_nothing_is_told_but_that_the_server_is_up() -> None:
 
 
 def test_a_browser_trades_the_token_for_a_cookie_that_only_this_site_sends() -> None:
-    with scene(options=Options(**QUIET, tokens={ALICE: ""})) as here:
+    with scene(options=replace(QUIET, tokens={ALICE: ""})) as here:
         wrong = here.http.get("/?token=guess-guess")
         given = here.http.get(f"/?token={ALICE}")
         cookie = given.headers["set-cookie"]
@@ -47,7 +48,7 @@ def test_a_browser_trades_the_token_for_a_cookie_that_only_this_site_sends() -> 
 
 
 def test_sessions_of_another_token_are_missing() -> None:
-    with scene("Hello Alice.", options=Options(**QUIET, tokens={ALICE: "alice", BOB: "bob"})) as here:
+    with scene("Hello Alice.", options=replace(QUIET, tokens={ALICE: "alice", BOB: "bob"})) as here:
         made = here.http.post("/api/sessions", headers=bearer(ALICE)).json()["id"]
         path = f"/api/sessions/{made}"
         assert here.http.get(path, headers=bearer(ALICE)).status_code == 200
@@ -87,7 +88,7 @@ def test_other_pages_may_not_use_the_server(headers: dict[str, str]) -> None:
 
 
 def test_our_own_page_and_those_allowed_may() -> None:
-    with scene(options=Options(**QUIET, origins=frozenset({"https://desk.example"}))) as here:
+    with scene(options=replace(QUIET, origins=frozenset({"https://desk.example"}))) as here:
         own = str(here.http.base_url).rstrip("/")
         assert here.http.post("/api/sessions", headers={"Origin": own}).status_code == 201
         assert here.http.post("/api/sessions", headers={"Origin": "https://desk.example"}).status_code == 201
@@ -101,13 +102,13 @@ def test_a_name_that_leads_here_is_not_a_name_of_ours(host: str) -> None:
 
 
 def test_names_of_this_machine_and_those_allowed_are() -> None:
-    with scene(options=Options(**QUIET, hosts=frozenset({"crib.example"}))) as here:
+    with scene(options=replace(QUIET, hosts=frozenset({"crib.example"}))) as here:
         for host in ("localhost:8765", "127.0.0.1", "[::1]:99", "CRIB.example"):
             assert here.http.get("/api/app", headers={"Host": host}).status_code == 200, host
 
 
 def test_a_huge_body_is_refused_whether_its_length_is_told_or_not() -> None:
-    with scene(options=Options(**QUIET, body_bytes=1_000)) as here:
+    with scene(options=replace(QUIET, body_bytes=1_000)) as here:
         path = f"/api/sessions/{here.session()}/messages"
 
         def piece_by_piece() -> Iterator[bytes]:
@@ -179,7 +180,7 @@ def test_every_answer_tells_browsers_to_be_careful() -> None:
 
 def test_pages_that_are_allowed_may_read_what_they_asked_for() -> None:
     desk = "https://desk.example"
-    with scene(options=Options(**QUIET, tokens={ALICE: ""}, origins=frozenset({desk}))) as here:
+    with scene(options=replace(QUIET, tokens={ALICE: ""}, origins=frozenset({desk}))) as here:
         wish = {
             "Origin": desk,
             "Access-Control-Request-Method": "POST",

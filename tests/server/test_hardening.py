@@ -1,6 +1,7 @@
 """Attacks on the door, one after the other: each ends in a refusal, and tells nothing."""
 
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,7 @@ def status(answer: str) -> int:
     ],
 )
 def test_no_path_leads_out_of_the_pages_files(path: str) -> None:
-    with scene(options=Options(**QUIET, tokens={SECRET: ""})) as here:
+    with scene(options=replace(QUIET, tokens={SECRET: ""})) as here:
         told = raw(here, f"GET {path} HTTP/1.1\nHost: 127.0.0.1\nConnection: close\n\n")
     assert status(told) in (307, 401, 404), told
     for leaked in ("import ", "root:", "[project]", '"id"'):
@@ -115,7 +116,7 @@ def cookie(here: Scene, **headers: str) -> str:
 
 
 def test_behind_a_proxy_of_ours_a_cookie_goes_by_tls_alone() -> None:
-    with scene(options=Options(**QUIET, tokens={SECRET: ""}, behind_proxy=True)) as here:
+    with scene(options=replace(QUIET, tokens={SECRET: ""}, behind_proxy=True)) as here:
         assert "; Secure" in cookie(here, **{"X-Forwarded-Proto": "https"})
         assert "; Secure" in cookie(here, **{"X-Forwarded-Proto": "http, https"})  # ours is the last to speak
         assert "; Secure" not in cookie(here, **{"X-Forwarded-Proto": "http"})
@@ -123,20 +124,20 @@ def test_behind_a_proxy_of_ours_a_cookie_goes_by_tls_alone() -> None:
 
 
 def test_a_token_stays_in_no_address_also_when_it_is_given_again() -> None:
-    with scene(options=Options(**QUIET, tokens={SECRET: ""})) as here:
+    with scene(options=replace(QUIET, tokens={SECRET: ""})) as here:
         assert here.http.get(f"/?token={SECRET}").headers["location"] == "/"
         again = here.http.get(f"/?token={SECRET}")  # the client has the cookie by now
     assert (again.status_code, again.headers["location"]) == (303, "/")
 
 
 def test_nobody_else_is_believed_about_tls() -> None:
-    with scene(options=Options(**QUIET, tokens={SECRET: ""})) as here:
+    with scene(options=replace(QUIET, tokens={SECRET: ""})) as here:
         assert "; Secure" not in cookie(here, **{"X-Forwarded-Proto": "https"})
 
 
 def test_behind_a_proxy_each_caller_has_a_pace_of_his_own() -> None:
-    pace = {"requests_per_second": 0.01, "burst": 2, "grace_seconds": 1.0}
-    with scene(options=Options(**pace, tokens={SECRET: ""}, behind_proxy=True)) as here:
+    pace = Options(requests_per_second=0.01, burst=2, grace_seconds=1.0, tokens={SECRET: ""})
+    with scene(options=replace(pace, behind_proxy=True)) as here:
 
         def asked(forwarded: str) -> int:
             return here.http.get("/api/app", headers={"X-Forwarded-For": forwarded}).status_code
@@ -144,7 +145,7 @@ def test_behind_a_proxy_each_caller_has_a_pace_of_his_own() -> None:
         assert [asked("203.0.113.1") for _ in range(3)] == [401, 401, 429]
         assert asked("203.0.113.2") == 401
         assert asked("198.51.100.7, 203.0.113.1") == 429  # what a caller says himself gives him no new bucket
-    with scene(options=Options(**pace, tokens={SECRET: ""})) as here:
+    with scene(options=pace) as here:
         told = [here.http.get("/api/app", headers={"X-Forwarded-For": f"203.0.113.{n}"}).status_code for n in range(3)]
         assert told == [401, 401, 429]  # without a proxy of ours nobody is believed
 

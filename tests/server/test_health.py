@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx2
 
-from tests.support.agent import Shop
+from tests.support.agent import Calls, Shop
 from tests.support.server import scene
 from toolcrib.agent.crib import Crib
 from toolcrib.catalog import Catalog
@@ -72,7 +72,10 @@ def test_extractions_are_run_on_real_results_where_that_does_no_harm() -> None:
         """Look something up."""
         return [text]
 
-    shop.catalog.extractor("look_up")(lambda value: [Entity(type="x", id=one, name=one) for one in value])
+    @shop.catalog.extractor("look_up")
+    def read(value: list[str]) -> list[Entity]:
+        return [Entity(type="x", id=one, name=one) for one in value]
+
     with scene(shop=shop) as here:
         found = here.http.get("/health/extraction")
     assert found.status_code == 200
@@ -131,7 +134,7 @@ def test_tools_whose_results_cannot_be_read_degrade_the_server() -> None:
 def test_metrics_tell_of_discovery_tools_tokens_and_requests() -> None:
     search, images = [("tool_search", {"query": "find an image"})], [("search_images", {"query": "fern"})]
     nothing = [("tool_search", {"query": "how deep is the ocean"})]
-    invented = [("no_such_tool", {})]
+    invented: Calls = [("no_such_tool", {})]
     with scene(search, images, nothing, invented, "Here.") as here:
         here.say(here.session(), "a fern")
         here.http.get("/api/sessions/nope")

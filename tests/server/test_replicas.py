@@ -1,6 +1,6 @@
 """Several servers on one store: whatever one begins, another can tell."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @contextmanager
-def replicas(place: str, *said: Any, shop: Shop | None = None) -> Iterator[tuple[Scene, Scene]]:
+def replicas(place: str, *said: Any, shop: Shop | None = None) -> Generator[tuple[Scene, Scene]]:
     """Two servers; the first one's model has something to say."""
     with ExitStack() as both:
         yield (

@@ -1,5 +1,6 @@
 """A conversation over HTTP: said, streamed, resumed, shared, stopped, and there again after a restart."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,6 @@ import httpx2
 
 from tests.support.agent import Shop
 from tests.support.server import QUIET, Gate, Scene, events, kinds, scene
-from toolcrib.server.options import Options
 from toolcrib.stores.sqlite import SqliteStore
 
 SEARCH = [("tool_search", {"query": "find an image"})]
@@ -234,7 +234,7 @@ def test_messages_must_say_something_and_not_too_much() -> None:
 
 
 def test_more_runs_than_allowed_have_to_wait() -> None:
-    with scene(HANG, "Hi.", options=Options(**QUIET, most_runs=1)) as here:
+    with scene(HANG, "Hi.", options=replace(QUIET, most_runs=1)) as here:
         one, other = here.session(), here.session()
         _listen_until(here, "POST", f"/api/sessions/{one}/messages", "tool_started", json={"text": "go"})
         full = here.post(f"/api/sessions/{other}/messages", {"text": "hi"})

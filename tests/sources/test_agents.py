@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -106,7 +106,7 @@ async def at_once(seconds: float) -> None:
 
 
 @asynccontextmanager
-async def opened(web: WebServer, catalog: Catalog, **options: Any) -> AsyncIterator[A2aSource]:
+async def opened(web: WebServer, catalog: Catalog, **options: Any) -> AsyncGenerator[A2aSource]:
     options = {"open_origins": (web.origin,), "settings": NO_KEYS, "sleep": at_once, **options}
     source = A2aSource("travel", web.origin, catalog, **options)
     async with asyncio.timeout(PATIENCE), SourceGroup([source]) as group:

@@ -105,7 +105,11 @@ def test_the_verb_takes_the_secret_from_a_variable_and_never_shows_it(
     monkeypatch.chdir(tmp_path)
     Path(".mcp.json").write_text(json.dumps({"mcpServers": {"desk": {"url": desk.url}}}))
     desk.know("ours", SECRET, "client_secret_post")
-    monkeypatch.setattr("webbrowser.open", lambda address: httpx2.get(address, follow_redirects=True).is_success)
+
+    def browse(address: str) -> bool:
+        return httpx2.get(address, follow_redirects=True).is_success
+
+    monkeypatch.setattr("webbrowser.open", browse)
     known = ["sources", "login", "desk", "--client-id", "ours"]
     assert main([*known, "--client-secret-env", "DESK_SECRET"]) == 3
     assert "The variable of --client-secret-env is not set" in capsys.readouterr().err

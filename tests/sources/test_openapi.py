@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -33,10 +33,10 @@ def web() -> Iterator[WebServer]:
 @asynccontextmanager
 async def opened(
     catalog: Catalog, web: WebServer | None = None, document: Path | str = PETS, **options: Any
-) -> AsyncIterator[OpenApiSource]:
+) -> AsyncGenerator[OpenApiSource]:
     if web is not None:
         options = {"base_url": f"{web.origin}/v1", "open_origins": (web.origin,), **options}
-    source = OpenApiSource("pets", document, catalog, **{"settings": NO_KEYS, **options})
+    source = OpenApiSource("pets", document, catalog, settings=options.pop("settings", NO_KEYS), **options)
     async with asyncio.timeout(PATIENCE), SourceGroup([source]) as group:
         await group.settled()
         yield source
@@ -280,7 +280,11 @@ async def test_a_document_is_read_from_the_web_through_the_guard(web: WebServer)
 
 
 async def test_a_document_from_the_web_cannot_send_the_key_to_another_host_by_itself(web: WebServer) -> None:
-    document = {"openapi": "3.1.0", "servers": [{"url": "https://evil.example"}], "paths": {"/x": {"get": {}}}}
+    document: dict[str, Any] = {
+        "openapi": "3.1.0",
+        "servers": [{"url": "https://evil.example"}],
+        "paths": {"/x": {"get": {}}},
+    }
     web.answers["/openapi.json"] = Answer(body=document)
     address = f"{web.origin}/openapi.json"
     source = OpenApiSource("pets", address, Catalog(), open_origins=(web.origin,), key="k", settings=NO_KEYS)

@@ -112,7 +112,14 @@ def test_what_is_no_session_is_refused_with_the_place(document: Any, complaint: 
 
 async def test_text_that_cannot_be_stored_is_cleaned_or_refused(store: Store) -> None:
     assert from_document(PLAIN | {"title": "half \ud83d\nmoon"}).title == "half moon"
-    question = {"id": "\ud83d", "tool": "t", "arguments": {}, "digest": "d", "settled_at": None, "settled_as": None}
+    question: dict[str, Any] = {
+        "id": "\ud83d",
+        "tool": "t",
+        "arguments": {},
+        "digest": "d",
+        "settled_at": None,
+        "settled_as": None,
+    }
     times = {"created_at": PLAIN["created_at"], "expires_at": PLAIN["created_at"]}
     with pytest.raises(StoreError, match="it is not Unicode"):
         await store.restore(from_document(PLAIN | {"confirmations": [question | times]}))

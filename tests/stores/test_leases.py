@@ -17,6 +17,8 @@ from toolcrib.errors import SessionBusyError, SessionLostError, StoreError
 from toolcrib.stores import owner
 from toolcrib.stores.leases import Heartbeat, Lease
 from toolcrib.stores.owner import Owner
+from toolcrib.stores.postgres import PostgresStore
+from toolcrib.stores.sqlite import SqliteStore
 from toolcrib.stores.store import Store
 
 
@@ -150,20 +152,27 @@ def test_a_session_given_back_while_the_heart_beats_was_not_taken_over(caplog: p
     assert caplog.messages == []
 
 
-async def test_a_heartbeat_keeps_a_session_while_nothing_is_written(backend: Backend) -> None:
+def heart_of(store: Store) -> Heartbeat:
+    assert isinstance(store, SqliteStore | PostgresStore)
+    return store._heartbeat  # pyright: ignore[reportPrivateUsage] - it beats by itself, too seldom for a test
+
+
+async def test_a_heartbeat_keeps_a_session_while_nothing_is_written(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
     renewed = threading.Semaphore(0)
     clock = Clock()
     async with backend.open(backend.new_place(), clock) as store:
-        heartbeat: Heartbeat = store._heartbeat  # type: ignore[attr-defined]
-        renew = heartbeat._renew
+        heartbeat = heart_of(store)
+        renew = heartbeat._renew  # pyright: ignore[reportPrivateUsage] - as above
 
         def counted(held: tuple[Lease, ...]) -> list[Lease]:
             lost = list(renew(held))
             renewed.release()
             return lost
 
-        heartbeat._renew = counted
-        heartbeat._every = timedelta(milliseconds=1)
+        monkeypatch.setattr(heartbeat, "_renew", counted)
+        monkeypatch.setattr(heartbeat, "_every", timedelta(milliseconds=1))
         async with store.open("s"):
             clock.forward(seconds=29)
             for _ in range(3):
@@ -181,19 +190,20 @@ async def test_a_heartbeat_finds_that_a_session_was_taken_over(
     ours, theirs = Clock(), Clock()
     theirs.forward(seconds=31)
     async with backend.open(place, ours) as us, backend.open(place, theirs) as them, us.open("s"), them.open("s"):
-        heartbeat: Heartbeat = us._heartbeat  # type: ignore[attr-defined]
-        (held,) = heartbeat._held
-        assert list(await asyncio.to_thread(heartbeat._renew, (held,))) == [held]
+        heartbeat = heart_of(us)
+        (held,) = heartbeat._held  # pyright: ignore[reportPrivateUsage] - as above
+        renew = heartbeat._renew  # pyright: ignore[reportPrivateUsage] - as above
+        assert list(await asyncio.to_thread(renew, (held,))) == [held]
 
 
 def test_after_a_fork_the_parents_leases_are_not_ours_to_renew(monkeypatch: pytest.MonkeyPatch) -> None:
     heartbeat = Heartbeat(Renewals(), every=timedelta(hours=1))
     parents, ours = Lease.wish("", "s"), Lease.wish("", "t")
     heartbeat.hold(parents)
-    ended = heartbeat._ended
+    ended = heartbeat._ended  # pyright: ignore[reportPrivateUsage] - the parent's thread, which nobody else can end here
     monkeypatch.setattr(os, "getpid", lambda: -1)
     heartbeat.hold(ours)
-    assert set(heartbeat._held) == {ours}
+    assert set(heartbeat._held) == {ours}  # pyright: ignore[reportPrivateUsage] - as above
     heartbeat.let_go(ours)
     ended.set()
 
@@ -263,7 +273,8 @@ def test_without_proc_a_process_is_gone_only_if_the_system_says_so(
 ) -> None:
     monkeypatch.setattr(owner, "PROCESSES", tmp_path)
     monkeypatch.setattr(sys, "platform", platform)
-    owner._host.cache_clear()
+    host = owner._host  # pyright: ignore[reportPrivateUsage] - what was found is kept, and must be forgotten here
+    host.cache_clear()
     try:
         here = Owner.here()
         assert (here.started, here.is_gone()) == ("", False)
@@ -271,7 +282,7 @@ def test_without_proc_a_process_is_gone_only_if_the_system_says_so(
         monkeypatch.setattr(os, "kill", _forbidden)
         assert not Owner(here.host, 1, "").is_gone()
     finally:
-        owner._host.cache_clear()
+        host.cache_clear()
 
 
 def _forbidden(pid: int, signal: int) -> None:

@@ -105,9 +105,12 @@ async def test_tables_of_a_newer_version_are_refused(postgres_url: str) -> None:
             await store.sessions()
 
 
-async def test_a_replica_whose_clock_is_wrong_takes_nothing_over(postgres_url: str) -> None:
+async def test_a_replica_whose_clock_is_wrong_takes_nothing_over(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with PostgresStore(postgres_url) as ours, PostgresStore(postgres_url) as theirs, ours.open("s"):
-        theirs._clock = lambda: datetime.now(UTC) + timedelta(days=1)
+        # Not by `clock=`, which would also be what leases go by.
+        monkeypatch.setattr(theirs, "_clock", lambda: datetime.now(UTC) + timedelta(days=1))
         with pytest.raises(SessionBusyError):
             async with theirs.open("s"):
                 pass  # pragma: no cover
@@ -183,7 +186,8 @@ async def test_who_cannot_be_told_of_news_looks_by_himself(
     monkeypatch.setattr(database_module, "OPENING_SECONDS", 0.0)
     async with PostgresStore(postgres_url) as store:
         await store.sessions()
-        store._news._database = PostgresDatabase("postgresql://nobody@/none?host=/nowhere")
+        news = store._news  # pyright: ignore[reportPrivateUsage] - only its own connection is to fail
+        monkeypatch.setattr(news, "_database", PostgresDatabase("postgresql://nobody@/none?host=/nowhere"))
         async with store.open("s") as session:
             await session.append(["kept"])
     assert caplog.messages[0].startswith("Other replicas were not told of 1 changed sessions: The database")

@@ -114,33 +114,40 @@ def test_the_journal_is_switched_when_the_last_reader_is_gone(tmp_path: Path, mo
     ):
         reader.execute("BEGIN")
         reader.execute("SELECT * FROM sqlite_master").fetchall()
-        monkeypatch.setattr(sqlite_file.time, "sleep", lambda _: reader.execute("ROLLBACK"))
-        sqlite_file._use_wal(ours)
+
+        def leave(seconds: float) -> None:
+            reader.execute("ROLLBACK")
+
+        monkeypatch.setattr(sqlite_file.time, "sleep", leave)
+        sqlite_file._use_wal(ours)  # pyright: ignore[reportPrivateUsage] - by itself: a file's own connection waits longer
         assert ours.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 async def test_a_full_disk_is_told_and_nothing_is_lost(tmp_path: Path) -> None:
     path = tmp_path / "sessions.db"
-    async with SqliteStore(path) as store, store.open("s") as session:
+    file = SqliteFile(path)
+    async with SqliteStore(file) as store, store.open("s") as session:
         await session.append(["kept"])
-        await store._file.read(lambda connection: connection.execute("PRAGMA max_page_count = 1"))
+        await file.read(lambda connection: connection.execute("PRAGMA max_page_count = 1"))
         with pytest.raises(StoreError, match="the disk is full"):
             await session.append(["x" * 1_000_000])
         assert session.history == ("kept",)
-        await store._file.read(lambda connection: connection.execute("PRAGMA max_page_count = 1000000"))
+        await file.read(lambda connection: connection.execute("PRAGMA max_page_count = 1000000"))
         await session.append(["and on"])
+    await file.close()
     async with SqliteStore(path) as store:
         assert (await store.read("s")).history == ("kept", "and on")
 
 
 async def test_a_file_in_wal_mode_with_foreign_keys_and_full_sync(tmp_path: Path) -> None:
-    async def pragmas(store: SqliteStore) -> list[Any]:
+    async def pragmas(file: SqliteFile) -> list[Any]:
         names = ("journal_mode", "foreign_keys", "synchronous", "busy_timeout")
-        return await store._file.read(lambda c: [c.execute(f"PRAGMA {name}").fetchone()[0] for name in names])
+        found = await file.read(lambda c: [c.execute(f"PRAGMA {name}").fetchone()[0] for name in names])
+        await file.close()
+        return found
 
-    async with SqliteStore(tmp_path / "a.db") as durable, SqliteStore(tmp_path / "b.db", durable=False) as quick:
-        assert await pragmas(durable) == ["wal", 1, 2, 10_000]
-        assert await pragmas(quick) == ["wal", 1, 1, 10_000]
+    assert await pragmas(SqliteFile(tmp_path / "a.db")) == ["wal", 1, 2, 10_000]
+    assert await pragmas(SqliteFile(tmp_path / "b.db", durable=False)) == ["wal", 1, 1, 10_000]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such modes")
@@ -210,10 +217,10 @@ def test_a_forked_child_opens_the_file_anew(tmp_path: Path) -> None:
 def test_after_a_fork_the_parents_thread_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     file = SqliteFile(None)
     assert file.write_soon(lambda _: 1).result(PATIENCE) == 1
-    connection = file._connection
+    connection = file._connection  # pyright: ignore[reportPrivateUsage] - whose it is shows nowhere else
     monkeypatch.setattr(os, "getpid", lambda: -1)
     assert file.write_soon(lambda _: 2).result(PATIENCE) == 2
-    assert file._connection is not connection
+    assert file._connection is not connection  # pyright: ignore[reportPrivateUsage] - as above
     asyncio.run(file.close())
     monkeypatch.undo()
     assert connection is not None
@@ -239,11 +246,13 @@ def test_a_place_of_another_kind_is_refused(place: str) -> None:
 
 async def test_every_statement_that_touches_a_table_names_the_tenant(clock: Clock) -> None:
     said: list[str] = []
-    async with SqliteStore(None, clock=clock) as store:
+    file = SqliteFile(None)
+    async with SqliteStore(file, clock=clock) as store:
         await store.sessions()
-        await store._file.read(lambda connection: connection.set_trace_callback(said.append))
+        await file.read(lambda connection: connection.set_trace_callback(said.append))
         await _everything(store)
-        await store._file.read(lambda connection: connection.set_trace_callback(None))
+        await file.read(lambda connection: connection.set_trace_callback(None))
+    await file.close()
     verbs = ("SELECT", "INSERT", "UPDATE", "DELETE")
     # SQLite carries a deletion to the other tables itself, by the foreign key, which begins with the tenant.
     touching = [text for text in said if text.startswith(verbs)]

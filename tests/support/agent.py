@@ -19,15 +19,20 @@ Calls: TypeAlias = list[tuple[str, Any]]
 Said: TypeAlias = str | Calls | Exception
 
 
+def content(message: ModelMessage) -> str:
+    """Everything that a message says, whatever its parts are."""
+    return "\n".join(str(getattr(part, "content", "")) for part in message.parts)
+
+
 @dataclass
 class Script:
     """What the model says, request by request, and what it was sent each time."""
 
     said: list[Said | Callable[[list[ModelMessage]], Said]]
-    tools: list[list[str]] = field(default_factory=list)
-    schemas: list[dict[str, Any]] = field(default_factory=list)
-    instructions: list[str] = field(default_factory=list)
-    messages: list[list[ModelMessage]] = field(default_factory=list)
+    tools: list[list[str]] = field(default_factory=list[list[str]])
+    schemas: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    instructions: list[str] = field(default_factory=list[str])
+    messages: list[list[ModelMessage]] = field(default_factory=list[list[ModelMessage]])
 
     async def answer(self, messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
         said = self._next(messages, info)

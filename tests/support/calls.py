@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from toolcrib.sources.modules.registry import module
 from toolcrib.tools.result import ToolResult
@@ -10,6 +10,17 @@ from toolcrib.tools.tool import Tool
 
 # `await call("cms_getPage", page="home")` gives the result's value, or with `refusal` its text.
 Call = Callable[..., Awaitable[Any]]
+
+Given = TypeVar("Given")
+
+
+def always(given: Given) -> Callable[..., Given]:
+    """A function that gives this, whatever it is called with."""
+
+    def call(*_: object, **__: object) -> Given:
+        return given
+
+    return call
 
 
 class Calls:

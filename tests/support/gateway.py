@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ def made_gateway(
 
 
 def in_memory(gateway: Gateway, mode: str = "auto", **options: Any) -> mcp.Client:
-    return mcp.Client(gateway.server, mode=mode, **options)  # pyright: ignore[reportArgumentType]  # one of its words
+    return mcp.Client(gateway.server, mode=mode, **options)
 
 
 def over_stdio(*arguments: str, mode: str = "auto", **options: Any) -> Client[Any]:
@@ -77,17 +78,17 @@ def over_stdio(*arguments: str, mode: str = "auto", **options: Any) -> Client[An
     transport = StdioTransport(
         sys.executable, ["-c", START, "gateway", *arguments], env=dict(os.environ), keep_alive=False
     )
-    return Client(transport, mode=mode, **options)  # pyright: ignore[reportArgumentType]  # as above
+    return Client(transport, mode=mode, **options)
 
 
 def over_http(url: str, mode: str = "auto", token: str = TOKEN, **options: Any) -> Client[Any]:
-    return Client(StreamableHttpTransport(url, auth=token), mode=mode, **options)  # pyright: ignore[reportArgumentType]
+    return Client(StreamableHttpTransport(url, auth=token), mode=mode, **options)
 
 
 @contextmanager
 def serving(gateway: Gateway, **options: Any) -> Generator[str]:
     """The address of a gateway that listens; it ends with the block."""
-    chosen = Options(**{"port": 0, "tokens": {TOKEN: "tester"}, "grace_seconds": 1} | options)
+    chosen = replace(Options(port=0, tokens={TOKEN: "tester"}, grace_seconds=1), **options)
     taken = taken_socket(chosen)
     server = http_server(gateway, chosen)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve([taken])), daemon=True)

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -27,7 +27,7 @@ def offering(*names: str, **more: Any) -> list[dict[str, Any]]:
 
 
 @asynccontextmanager
-async def running(server: McpServer, catalog: Catalog, **options: Any) -> AsyncIterator[McpSource]:
+async def running(server: McpServer, catalog: Catalog, **options: Any) -> AsyncGenerator[McpSource]:
     source = McpSource(server, catalog, **options)
     async with asyncio.timeout(2 * PATIENCE):
         await source.start()

@@ -7,7 +7,7 @@ from toolcrib.catalog import Catalog
 from toolcrib.discovery.tokens import count_tokens
 from toolcrib.search.index import ToolIndex
 from toolcrib.tools.result import ToolResult
-from toolcrib.tools.tool import Tool
+from toolcrib.tools.tool import Tool, ToolCall
 
 
 class Recorder:
@@ -23,9 +23,9 @@ class Recorder:
         return ToolResult.of("done")
 
 
-def make(name: str, description: str = "", **more: Any) -> Tool:
+def make(name: str, description: str = "", *, call: ToolCall | None = None, **more: Any) -> Tool:
     """A tool with a raw schema, as sources of other languages give them."""
-    return Tool(**{"name": name, "description": description or f"Do {name}.", "call": Recorder(), **more})
+    return Tool(name=name, description=description or f"Do {name}.", call=call or Recorder(), **more)
 
 
 def takes(**properties: Any) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,8 @@ JUNK = ROOT / "benchmarks" / "data" / "unanswerable.jsonl"
 
 def sure_above(lexical_above: float, **changes: Any) -> tuple[Strategy]:
     """One strategy for all sizes: 0 believes the words whenever they match, 1 never does."""
-    held = {"up_to": float("inf"), "blended_above": 0.3, "answer_above": 0.4, **changes}
-    return (Strategy(lexical_above=lexical_above, **held),)
+    usual = Strategy(up_to=float("inf"), lexical_above=lexical_above, blended_above=0.3, answer_above=0.4)
+    return (replace(usual, **changes),)
 
 
 async def _call(arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
@@ -46,7 +47,7 @@ def near(*scores: float, gone: tuple[int, ...] = ()) -> Nearness:
 
 
 @contextmanager
-def in_python() -> Iterator[None]:
+def in_python() -> Generator[None]:
     """Search as where no compiler was."""
     ours = [module for name, module in sys.modules.items() if name.startswith("toolcrib.search.")]
     with pytest.MonkeyPatch.context() as patch:

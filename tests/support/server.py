@@ -3,7 +3,7 @@
 import asyncio
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +21,7 @@ from toolcrib.server.taken_socket import address, taken_socket
 from toolcrib.stores.sqlite import SqliteStore
 from toolcrib.stores.store import Store
 
-QUIET = {"requests_per_second": 10_000.0, "burst": 10_000, "grace_seconds": 1.0, "warm_up": False}
+QUIET = Options(requests_per_second=10_000.0, burst=10_000, grace_seconds=1.0, warm_up=False)
 
 
 class Gate:
@@ -55,7 +55,7 @@ class Scene:
             if "The server is warming up." not in ready.json()["reasons"]:
                 return ready
             threading.Event().wait(0.05)
-        raise AssertionError(ready.text)
+        raise AssertionError("The server does not stop warming up.")
 
     def session(self) -> str:
         return self.http.post("/api/sessions").json()["id"]
@@ -94,9 +94,9 @@ def kinds(told: list[dict[str, Any]]) -> list[str]:
 
 
 @contextmanager
-def listening(served: Served, options: Options | None = None, **client: Any) -> Iterator[httpx2.Client]:
+def listening(served: Served, options: Options | None = None, **client: Any) -> Generator[httpx2.Client]:
     """Serve on a free port until the block ends; gives a client."""
-    options = replace(options or Options(**QUIET), port=0)
+    options = replace(options or QUIET, port=0)
     taken = taken_socket(options)
     running = server(create_app(served, options), options)
     thread = threading.Thread(target=running.run, kwargs={"sockets": [taken]}, daemon=True)
@@ -118,7 +118,7 @@ def scene(
     store: Store | None = None,
     served: dict[str, Any] | None = None,
     **crib: Any,
-) -> Iterator[Scene]:
+) -> Generator[Scene]:
     """A shop whose model says what it is told, behind a real server."""
     shop = shop or Shop()
     script, model = scripted(*said)

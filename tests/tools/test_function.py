@@ -270,17 +270,18 @@ async def test_whatever_can_be_called_by_name_can_be_a_tool(
     assert await made.call({"name": "it"}) == ToolResult(text=answer, value=answer)
 
 
-def no_hints(query, limit):  # type: ignore[no-untyped-def]
-    return query, limit  # pyright: ignore
+# Mistakes, each of its own kind; a type checker finds some of them, too.
+def no_hints(query, limit):  # pyright: ignore[reportUnknownParameterType, reportMissingParameterType] - one of them
+    return query, limit  # pyright: ignore[reportUnknownVariableType] - as above
 
 
 def with_args(*names: str) -> None: ...
 def any_context(*context: str) -> None: ...
 def with_kwargs(**names: str) -> None: ...
 def positional_only(name: str, /) -> None: ...
-def unknown_hint(name: "Missing") -> None: ...  # type: ignore[name-defined] # noqa: F821 # pyright: ignore
+def unknown_hint(name: "Missing") -> None: ...  # noqa: F821 # pyright: ignore[reportUndefinedVariable, reportUnknownParameterType] - one of them
 def not_json(name: Callable[[], None]) -> None: ...
-def opaque(name: Iterator[object], other: type(sys)) -> None: ...  # type: ignore # pyright: ignore
+def opaque(name: Iterator[object], other: type(sys)) -> None: ...  # pyright: ignore[reportInvalidTypeForm, reportUnknownParameterType] - one of them
 def object_default(name: Any = object()) -> None: ...  # noqa: B008 -- the mistake under test
 def infinite_default(name: float = float("nan")) -> None: ...
 def generator() -> Iterator[int]:
@@ -294,83 +295,86 @@ def said_of_infinity() -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("function", "message", "hint"),
-    [
-        (
-            no_hints,
-            "'no_hints' cannot become a tool: no type hint for query, limit.",
-            "Write what it takes, such as `query: str`.",
-        ),
-        (
-            Shop.find,
-            "'find' cannot become a tool: no type hint for self.",
-            "Make a tool of the bound method, such as `tool(shop.find)`.",
-        ),
-        (
-            with_args,
-            "'with_args' cannot become a tool: its parameter '*names: str' takes any number of values.",
-            "A model calls a tool with one JSON object: give each argument a name and a type.",
-        ),
-        (
-            with_kwargs,
-            "'with_kwargs' cannot become a tool: its parameter '**names: str' takes any keyword.",
-            "A model calls a tool with one JSON object: give each argument a name and a type.",
-        ),
-        (
-            positional_only,
-            "'positional_only' cannot become a tool: its parameter 'name: str' is positional-only.",
-            "A model calls a tool with one JSON object: give each argument a name and a type.",
-        ),
-        (
-            unknown_hint,
-            "'unknown_hint' cannot become a tool: a type hint cannot be read: name 'Missing' is not defined.",
-            "Import the type, or define it, at the top of the module; not under `if TYPE_CHECKING`.",
-        ),
-        (
-            not_json,
-            "'not_json' cannot become a tool: Cannot generate a JsonSchema for core_schema.CallableSchema",
-            "Use types that JSON can carry: numbers, text, lists, dicts, enums, dates, dataclasses, models.",
-        ),
-        (
-            infinite_default,
-            f"The parameters of 'infinite_default' are not JSON: {said_of_infinity()}.",
-            "Use only dicts with text keys, lists, text, finite numbers, booleans and None.",
-        ),
-        (
-            max,
-            "'max' cannot become a tool: it does not tell what it takes.",
-            "Write a typed function that calls it, and make a tool of that.",
-        ),
-        (
-            any_context,
-            "'any_context' cannot become a tool: its parameter '*context: str' takes any number of values.",
-            "A model calls a tool with one JSON object: give each argument a name and a type.",
-        ),
-        (
-            generator,
-            "'generator' yields, so it cannot become a tool: a model gets one result.",
-            "Return a list of what it yields.",
-        ),
-        (
-            Shop,
-            f"{Shop!r} is not a function, so it cannot become a tool.",
-            "Write `@tool` above a function, or above a function that makes and uses the object.",
-        ),
-        (
-            "search",
-            "'search' is not a function, so it cannot become a tool.",
-            "Write `@tool` above a function, or above a function that makes and uses the object.",
-        ),
-    ],
-)
+REFUSED: list[tuple[Any, str, str]] = [
+    (
+        no_hints,
+        "'no_hints' cannot become a tool: no type hint for query, limit.",
+        "Write what it takes, such as `query: str`.",
+    ),
+    (
+        Shop.find,
+        "'find' cannot become a tool: no type hint for self.",
+        "Make a tool of the bound method, such as `tool(shop.find)`.",
+    ),
+    (
+        with_args,
+        "'with_args' cannot become a tool: its parameter '*names: str' takes any number of values.",
+        "A model calls a tool with one JSON object: give each argument a name and a type.",
+    ),
+    (
+        with_kwargs,
+        "'with_kwargs' cannot become a tool: its parameter '**names: str' takes any keyword.",
+        "A model calls a tool with one JSON object: give each argument a name and a type.",
+    ),
+    (
+        positional_only,
+        "'positional_only' cannot become a tool: its parameter 'name: str' is positional-only.",
+        "A model calls a tool with one JSON object: give each argument a name and a type.",
+    ),
+    (
+        unknown_hint,
+        "'unknown_hint' cannot become a tool: a type hint cannot be read: name 'Missing' is not defined.",
+        "Import the type, or define it, at the top of the module; not under `if TYPE_CHECKING`.",
+    ),
+    (
+        not_json,
+        "'not_json' cannot become a tool: Cannot generate a JsonSchema for core_schema.CallableSchema",
+        "Use types that JSON can carry: numbers, text, lists, dicts, enums, dates, dataclasses, models.",
+    ),
+    (
+        infinite_default,
+        f"The parameters of 'infinite_default' are not JSON: {said_of_infinity()}.",
+        "Use only dicts with text keys, lists, text, finite numbers, booleans and None.",
+    ),
+    (
+        max,
+        "'max' cannot become a tool: it does not tell what it takes.",
+        "Write a typed function that calls it, and make a tool of that.",
+    ),
+    (
+        any_context,
+        "'any_context' cannot become a tool: its parameter '*context: str' takes any number of values.",
+        "A model calls a tool with one JSON object: give each argument a name and a type.",
+    ),
+    (
+        generator,
+        "'generator' yields, so it cannot become a tool: a model gets one result.",
+        "Return a list of what it yields.",
+    ),
+    (
+        Shop,
+        f"{Shop!r} is not a function, so it cannot become a tool.",
+        "Write `@tool` above a function, or above a function that makes and uses the object.",
+    ),
+    (
+        "search",
+        "'search' is not a function, so it cannot become a tool.",
+        "Write `@tool` above a function, or above a function that makes and uses the object.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("function", "message", "hint"), REFUSED)
 def test_what_cannot_become_a_tool_is_refused_with_a_hint(function: Any, message: str, hint: str) -> None:
     with pytest.raises(ToolDefinitionError) as caught:
         tool(function)
     assert (str(caught.value), caught.value.hint) == (message, hint)
 
 
-@pytest.mark.parametrize("function", [opaque, object_default])
+OUTSIDE_JSON: list[Any] = [opaque, object_default]
+
+
+@pytest.mark.parametrize("function", OUTSIDE_JSON)
 def test_types_and_defaults_outside_json_are_refused(function: Callable[..., None]) -> None:
     with pytest.raises(ToolDefinitionError):
         tool(function)

@@ -43,35 +43,43 @@ class Kind(NamedTuple):
     received: Callable[[Any], Any] = lambda value: value
 
 
+def one_of(*values: Any) -> st.SearchStrategy[Any]:
+    return st.sampled_from(values)
+
+
+def point(x: int, label: str) -> dict[str, Any]:
+    return asdict(Point(x, label))
+
+
+def as_point(value: dict[str, Any]) -> Point:
+    return Point(**value)
+
+
 INTEGERS = st.integers(-(10**9), 10**9)
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
 ORDERS = st.fixed_dictionaries({"item": TEXTS}, optional={"amount": INTEGERS, "parts": st.just([{"item": "a part"}])})
 NOTHING_FITS = st.sampled_from([object(), {"surprise": [None]}])
 
-KINDS = {
-    "int": Kind(int, INTEGERS, st.sampled_from(["many", 1.5, None, [], "1e400", float("nan")])),
-    "float": Kind(float, st.floats(allow_nan=False, width=32), st.sampled_from(["much", None, {}])),
-    "str": Kind(str, TEXTS, st.sampled_from([1, None, [], {}])),
-    "bool": Kind(bool, st.booleans(), st.sampled_from(["perhaps", 2, None])),
-    "list": Kind(list[int], st.lists(INTEGERS, max_size=3), st.sampled_from(["ab", [None], None, {"a": 1}])),
-    "dict": Kind(
-        dict[str, int], st.dictionaries(TEXTS, INTEGERS, max_size=3), st.sampled_from([[1], {"a": "x"}, None])
-    ),
-    "literal": Kind(Literal["fast", 3], st.sampled_from(["fast", 3]), st.sampled_from(["slow", 4, None, []])),
-    "optional": Kind(Optional[int], st.none() | INTEGERS, st.sampled_from(["many", [], {}])),  # noqa: UP045
-    "union": Kind(int | list[str], INTEGERS | st.lists(TEXTS, max_size=2), st.sampled_from([None, {}, [1]])),
-    "enum": Kind(Level, st.sampled_from([1, 2]), st.sampled_from([3, "LOW", None, []]), Level),
+KINDS: dict[str, Kind] = {
+    "int": Kind(int, INTEGERS, one_of("many", 1.5, None, [], "1e400", float("nan"))),
+    "float": Kind(float, st.floats(allow_nan=False, width=32), one_of("much", None, {})),
+    "str": Kind(str, TEXTS, one_of(1, None, [], {})),
+    "bool": Kind(bool, st.booleans(), one_of("perhaps", 2, None)),
+    "list": Kind(list[int], st.lists(INTEGERS, max_size=3), one_of("ab", [None], None, {"a": 1})),
+    "dict": Kind(dict[str, int], st.dictionaries(TEXTS, INTEGERS, max_size=3), one_of([1], {"a": "x"}, None)),
+    "literal": Kind(Literal["fast", 3], one_of("fast", 3), one_of("slow", 4, None, [])),
+    "optional": Kind(Optional[int], st.none() | INTEGERS, one_of("many", [], {})),  # noqa: UP045
+    "union": Kind(int | list[str], INTEGERS | st.lists(TEXTS, max_size=2), one_of(None, {}, [1])),
+    "enum": Kind(Level, one_of(1, 2), one_of(3, "LOW", None, []), Level),
     "dataclass": Kind(
         Point,
-        st.builds(lambda x, label: asdict(Point(x, label)), INTEGERS, TEXTS),
-        st.sampled_from([{}, {"x": "far"}, {"x": 1, "label": 2}, [1], None]),
-        lambda value: Point(**value),
+        st.builds(point, INTEGERS, TEXTS),
+        one_of({}, {"x": "far"}, {"x": 1, "label": 2}, [1], None),
+        as_point,
     ),
-    "model": Kind(
-        Order, ORDERS, st.sampled_from([{}, {"item": 1}, {"item": "a", "parts": [{}]}, "tea"]), Order.model_validate
-    ),
+    "model": Kind(Order, ORDERS, one_of({}, {"item": 1}, {"item": "a", "parts": [{}]}, "tea"), Order.model_validate),
     "datetime": Kind(
-        datetime, st.datetimes().map(datetime.isoformat), st.sampled_from(["soon", [], None]), datetime.fromisoformat
+        datetime, st.datetimes().map(datetime.isoformat), one_of("soon", [], None), datetime.fromisoformat
     ),
     "field": Kind(Annotated[int, Field(ge=0, le=9)], st.integers(0, 9), st.integers(10) | st.integers(max_value=-1)),
 }

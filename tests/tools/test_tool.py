@@ -1,6 +1,6 @@
 """A tool is one frozen value; what it cannot be made of is refused when it is made."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -15,7 +15,8 @@ async def call(arguments: object, context: object = None, /) -> ToolResult:
 
 
 def make_tool(**fields: Any) -> Tool:
-    return Tool(**{"name": "find", "description": "Find it.", "call": call, **fields})
+    given: dict[str, Any] = {"name": "find", "description": "Find it.", "call": call, **fields}
+    return Tool(**given)
 
 
 def circular() -> dict[str, Any]:
@@ -34,6 +35,10 @@ def deep(levels: int) -> dict[str, Any]:
 def test_lists_and_plain_words_are_kept_as_tuples_and_members() -> None:
     made = make_tool(phrases=["find it"], related=iter(["show"]), risk="moderate")
     assert made == make_tool(phrases=("find it",), related=("show",), risk=Risk.MODERATE)
+
+
+def field_named(value: object) -> str:
+    return str(next(iter(cast("dict[str, Any]", value)))) if isinstance(value, dict) else ""
 
 
 @pytest.mark.parametrize(
@@ -89,7 +94,7 @@ def test_lists_and_plain_words_are_kept_as_tuples_and_members() -> None:
             for schema in (circular(), deep(101), deep(5_000), deep(500_000))
         ),
     ],
-    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+    ids=field_named,
 )
 def test_wrong_fields_are_refused_with_a_hint(fields: dict[str, Any], message: str, hint: str) -> None:
     with pytest.raises(ToolDefinitionError) as caught:

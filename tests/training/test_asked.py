@@ -17,12 +17,12 @@ from training.asked import (
     server_of,
     stories,
 )
-from training.material import (  # pyright: ignore[reportPrivateUsage]
+from training.material import (
     Material,
-    _description,
-    _invented,
-    _operations,
-    _strangers,
+    add_invented,
+    add_operations,
+    add_strangers,
+    description_of,
 )
 from training.written_sets import written_sets
 
@@ -66,13 +66,13 @@ def test_nothing_that_is_measured_with_is_asked_for(measured_with: set[str]) -> 
 
 def test_invented_tools_are_learned_from_but_for_some_that_are_measured_with() -> None:
     material = Material()
-    apart = _invented(material)
+    apart = add_invented(material)
     learned, tools = len(material.texts), len(material.tools)
     request, tool = material.requests["invented"][0]
     first = next(one for one in invented_tools() if purpose(one.name) == "learned")
     assert material.texts[request] == first.requests[0].text
     assert material.texts[material.tools[tool][0]] == f"{first.name} {first.description}"
-    _strangers(material, apart)
+    add_strangers(material, apart)
     content = material.sets["invented"]
     assert content["tools"][0] == tools
     assert len(content["dev"]) == sum(len(tool.requests) for tool in apart)
@@ -89,13 +89,13 @@ def test_a_story_needs_tools_of_one_purpose_and_none_twice() -> None:
 
 def test_stories_are_learned_from_but_for_those_of_tools_held_out() -> None:
     material = Material()
-    apart = _invented(material)
+    apart = add_invented(material)
     learned = [story for story in stories() if purpose(story.tools[0]) == "learned"]
     rows = material.requests["stories"]
     assert [material.texts[text] for text, _ in rows] == [story.text for story in learned for _ in story.tools]
     named = [material.texts[material.tools[tool][0]].split(" ")[0] for _, tool in rows]
     assert named == [tool.split(" ")[0] for story in learned for tool in story.tools]
-    _strangers(material, apart)
+    add_strangers(material, apart)
     kept = material.sets["stories"]["dev"]
     assert len(kept) == len(list(stories())) - len(learned)
     assert all(len(wanted) == len(set(wanted)) > 0 for _, _, wanted in kept)
@@ -119,7 +119,7 @@ def test_the_written_sets_ask_for_tools_that_they_have(tmp_path: Path, monkeypat
 
 def test_an_operation_is_one_tool_for_all_its_requests() -> None:
     material, asked = Material(), list(operation_requests())
-    _operations(material, {one.tool: "Does something." for one in asked})
+    add_operations(material, {one.tool: "Does something." for one in asked})
     rows = material.requests["operations"]
     assert [material.texts[text] for text, _ in rows] == [one.text for one in asked]
     assert [material.texts[material.tools[tool][0]] for _, tool in rows] == [
@@ -140,4 +140,4 @@ def test_an_operation_is_one_tool_for_all_its_requests() -> None:
     ],
 )
 def test_what_a_tool_does_is_read_off_its_passages(passages: list[str], does: str) -> None:
-    assert _description(passages) == does
+    assert description_of(passages) == does

@@ -1,6 +1,7 @@
 """What is learned from descriptions of interfaces, packages and skills."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,7 +9,7 @@ from training import clients, interfaces, packages, utterances
 from training.interfaces import Operation
 from training.sentences import english_sentences, is_english, says_more
 
-DESCRIBED = {
+DESCRIBED: dict[str, Any] = {
     "info": {"title": "The Radio Web API v2"},
     "paths": {
         "/stations/{id}": {

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from training.material import SMALL_TALK, Material, _evaluate, _spoken, misspell  # pyright: ignore[reportPrivateUsage]
+from training.material import SMALL_TALK, Material, add_set, add_spoken, misspell
 from training.spoken import DATA, Spoken, small_talk, spoken_requests
 
 
@@ -48,16 +48,17 @@ def test_the_talk_abstention_is_fitted_on_is_not_learned() -> None:
 
 def test_some_requests_are_held_out_and_measured_among_all_meanings() -> None:
     material = Material()
-    apart = _spoken(material)
+    apart = add_spoken(material)
     learned = len(material.texts)
     assert apart
     assert not {row.text for row in apart} & set(material.texts)
-    _evaluate(material, "spoken", apart, [row.meaning for row in spoken_requests()])
+    add_set(material, "spoken", apart, [row.meaning for row in spoken_requests()])
     content = material.sets["spoken"]
     text, language, right = content["dev"][0]
     assert (text >= learned, language) == (True, apart[0].language)
-    found = material.tools[content["tools"][right[0]]]
-    assert [material.texts[number] for number in found] == [apart[0].meaning]
+    number: int = content["tools"][right[0]]
+    found = material.tools[number]
+    assert [material.texts[place] for place in found] == [apart[0].meaning]
 
 
 def test_a_misspelled_text_keeps_its_short_words() -> None:

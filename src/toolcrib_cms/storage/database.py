@@ -74,7 +74,7 @@ def _engine(file: Path | None) -> Engine:
         engine = create_engine(f"sqlite:///{file}", connect_args={"timeout": WAIT_FOR_OTHERS_SECONDS})
 
     @event.listens_for(engine, "connect")
-    def prepare(connection: Any, _record: object) -> None:  # pyright: ignore[reportUnusedFunction]  # SQLAlchemy calls it
+    def prepare(connection: Any, _record: object) -> None:
         connection.isolation_level = None  # we say BEGIN ourselves: sqlite3 would begin too late to lock
         cursor = connection.cursor()
         cursor.execute("PRAGMA foreign_keys=ON")
@@ -83,7 +83,7 @@ def _engine(file: Path | None) -> Engine:
         cursor.close()
 
     @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:  # pyright: ignore[reportUnusedFunction]
+    def begin(connection: Connection) -> None:
         # At once, not at the first write: two that both read and then both write would block each other.
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 

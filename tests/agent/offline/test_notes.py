@@ -5,11 +5,13 @@ import pytest
 from tests.support.offline import Talk
 from toolcrib import ToolResult
 
+NOTHING: dict[str, object] = {}
+
 
 @pytest.mark.parametrize(
     ("text", "calls"),
     [
-        ("list all notes", [("list_notes", {})]),
+        ("list all notes", [("list_notes", NOTHING)]),
         ("show the notes with high priority", [("list_notes", {"priority": "high"})]),
         ("list the first 2 notes", [("list_notes", {"limit": 2})]),
         ("create a note called Shopping", [("create_note", {"title": "Shopping"})]),

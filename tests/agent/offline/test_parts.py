@@ -11,12 +11,12 @@ from toolcrib.agent.offline.conversation import Call, Conversation, Result, Step
 from toolcrib.agent.offline.dates import day_in, moment_in
 from toolcrib.agent.offline.doing import Doer
 from toolcrib.agent.offline.errands import errands_in, tool_asked_for
-from toolcrib.agent.offline.finding import Finder, Wish
+from toolcrib.agent.offline.finding import Finder, Plan, Wish
 from toolcrib.agent.offline.known_tools import Deed, KnownTool, listed_in, specified_in
 from toolcrib.agent.offline.meaning import deed_of, nearest
 from toolcrib.agent.offline.planning import MOST_CALLS, reply_to
 from toolcrib.agent.offline.references import Known, chosen
-from toolcrib.agent.offline.replay import played
+from toolcrib.agent.offline.replay import Reply, played
 from toolcrib.agent.offline.request_text import RequestText
 from toolcrib.agent.offline.small_talk import is_no, is_yes, talk_in
 from toolcrib.agent.offline.things import Thing, things_in
@@ -217,7 +217,7 @@ def test_what_a_choice_means_may_stand_in_its_description() -> None:
 
 
 def test_nested_objects_are_left_to_language_models() -> None:
-    items = {"type": "array", "items": {"type": "object", "properties": {"a": {}}}}
+    items: dict[str, Any] = {"type": "array", "items": {"type": "object", "properties": {"a": {}}}}
     tool = KnownTool.of("add_all", "", {"properties": {"items": items, "more": {"type": "object", "required": ["x"]}}})
     assert [one.is_nested for one in tool.parameters] == [True, True]
     assert filled(tool, "add all items 'a' and 'b'") == {}
@@ -302,14 +302,14 @@ def test_a_turn_ends_after_many_calls() -> None:
 def test_what_was_done_is_not_done_again_with_other_arguments() -> None:
     made = [Step(Call(tool="create_note", arguments={"title": "A"}), Result(text="made"))]
 
-    def plan() -> Any:
+    def plan() -> Plan[Reply]:
         (result,) = yield [Wish(Call(tool="create_note", arguments={"title": "B"}), lasting=True)]
-        return result.text
+        return Reply(text=result.text)
 
-    assert played(plan(), made) == "made"
+    assert played(plan(), made).text == "made"
     assert [call.arguments for call in played(plan(), []).calls] == [{"title": "B"}]
     unanswered = [Step(Call(tool="create_note", arguments={"title": "B"}))]
-    assert played(plan(), unanswered) == "There is no result."
+    assert played(plan(), unanswered).text == "There is no result."
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Every way into a catalogue: a search, a walk, a list, domains, or all tools at once."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
@@ -34,7 +34,7 @@ WAYS: dict[str, dict[str, Any]] = {
 
 
 @asynccontextmanager
-async def talking(way: str) -> AsyncIterator[Talk]:
+async def talking(way: str) -> AsyncGenerator[Talk]:
     async with SqliteStore(None) as store, store.open(way) as session:
         yield Talk(session, notes_catalog(), **WAYS[way])
 

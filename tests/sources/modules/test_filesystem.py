@@ -70,16 +70,19 @@ def _pipe(path: Path) -> None:
     os.mkfifo(path)
 
 
+UNREADABLE: list[tuple[Callable[[Path], object], str]] = [
+    (lambda path: path.write_bytes(b"\x89PNG\0\0"), "'thing' is not text (6 bytes). It cannot be shown"),
+    (lambda path: path.write_bytes(b"x" * 2001), "'thing' is larger than 2,000 bytes"),
+    (lambda path: path.mkdir(), "'thing' is a folder. See what is in it with fs_list."),
+    (_pipe, "'thing' is not a file but a device or a pipe."),
+    (lambda path: path.with_name("things").touch(), "There is no 'thing'. Did you mean 'things'?"),
+    (lambda path: None, "There is no 'thing'. See what is there with fs_list or fs_glob."),
+]
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
-    [
-        (lambda path: path.write_bytes(b"\x89PNG\0\0"), "'thing' is not text (6 bytes). It cannot be shown"),
-        (lambda path: path.write_bytes(b"x" * 2001), "'thing' is larger than 2,000 bytes"),
-        (lambda path: path.mkdir(), "'thing' is a folder. See what is in it with fs_list."),
-        (_pipe, "'thing' is not a file but a device or a pipe."),
-        (lambda path: path.with_name("things").touch(), "There is no 'thing'. Did you mean 'things'?"),
-        (lambda path: None, "There is no 'thing'. See what is there with fs_list or fs_glob."),
-    ],
+    UNREADABLE,
     ids=["binary", "large", "folder", "pipe", "misspelt", "missing"],
 )
 async def test_what_cannot_be_read_is_refused_with_advice(

@@ -49,8 +49,12 @@ def packages(monkeypatch: pytest.MonkeyPatch) -> None:
             ("twice", f"{here}:broken"),
         ]
     )
-    monkeypatch.setattr(registry, "entry_points", lambda **wanted: points.select(**wanted))
-    monkeypatch.setattr(EntryPoint, "load", lambda self: globals()[self.attr] if self.attr != "nothing" else 1 / 0)
+
+    def load(point: EntryPoint) -> object:
+        return globals()[point.attr] if point.attr != "nothing" else 1 / 0
+
+    monkeypatch.setattr(registry, "entry_points", points.select)
+    monkeypatch.setattr(EntryPoint, "load", load)
 
 
 def test_ours_come_first_then_those_of_packages() -> None:

@@ -75,8 +75,7 @@ def test_people_find_them_in_their_own_words(catalog: Catalog, request_: str, na
 
 def test_grep_requires_a_pattern_and_nothing_else(catalog: Catalog) -> None:
     assert catalog.get("fs_grep").parameters["required"] == ["pattern"]
-    [*_, get_tool, _execute] = browse_surface(Toolbox(catalog))
-    described = asyncio.run(get_tool.call({"name": "fs_grep"})).text
+    described = asyncio.run(Toolbox(catalog, surface=browse_surface).call("get_tool", {"name": "fs_grep"})).text
     assert "pattern" in described
 
 

@@ -10,20 +10,23 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Literal, TypeAlias
 
 from PIL import Image
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, FloatRect, Page, ViewportSize, sync_playwright
 
 from tests.support import ROOT
 from tests.support.browser.chat import say
 
 ASSETS = ROOT / "docs" / "assets"
-DESK = {"width": 1600, "height": 980}
-PHONE = {"width": 390, "height": 844}
+DESK: ViewportSize = {"width": 1600, "height": 980}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+Theme: TypeAlias = Literal["light", "dark"]
+THEMES: tuple[Theme, ...] = ("light", "dark")
 BAR = 52  # the bar on top, which a part of the page can do without
 COLOURS = 256  # of a palette: a quarter of the bytes
 
@@ -32,7 +35,7 @@ def main() -> None:
     ASSETS.mkdir(exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        for theme in ("light", "dark"):
+        for theme in THEMES:
             with demo() as address:
                 phone(browser, address, theme)  # first: what a new process does once is not in the figures of the rest
                 desk(browser, address, theme)
@@ -40,7 +43,7 @@ def main() -> None:
 
 
 @contextmanager
-def demo() -> Iterator[str]:
+def demo() -> Generator[str]:
     """A demo that nobody has talked to."""
     command = [str(Path(sys.executable).with_name("toolcrib")), "demo", "--port", "0", "--no-browser"]
     with TemporaryDirectory() as folder:
@@ -53,7 +56,7 @@ def demo() -> Iterator[str]:
             server.terminate()
 
 
-def desk(browser: Browser, address: str, theme: str) -> None:
+def desk(browser: Browser, address: str, theme: Theme) -> None:
     """The four parts on a large screen, at twice the pixels."""
     context = browser.new_context(viewport=DESK, color_scheme=theme, device_scale_factor=1.5)
     page = context.new_page()
@@ -91,7 +94,7 @@ def desk(browser: Browser, address: str, theme: str) -> None:
     context.close()
 
 
-def phone(browser: Browser, address: str, theme: str) -> None:
+def phone(browser: Browser, address: str, theme: Theme) -> None:
     """The question before something risky, on a phone."""
     context = browser.new_context(viewport=PHONE, color_scheme=theme, device_scale_factor=2, is_mobile=True)
     page = context.new_page()
@@ -107,7 +110,7 @@ def around(page: Page, what: str) -> bytes:
     """A part of the page, with some room around it."""
     box = page.locator(what).last.bounding_box()
     assert box is not None
-    clip = {"x": box["x"] - 16, "y": box["y"] - 16, "width": box["width"] + 32, "height": box["height"] + 32}
+    clip: FloatRect = {"x": box["x"] - 16, "y": box["y"] - 16, "width": box["width"] + 32, "height": box["height"] + 32}
     return page.screenshot(clip=clip)
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import httpx2
 import uvicorn
 from fastmcp import FastMCP
-from fastmcp.server.auth.auth import ClientRegistrationOptions
 from fastmcp.server.auth.providers.in_memory import InMemoryOAuthProvider
+from mcp.server.auth.settings import ClientRegistrationOptions
 from mcp.shared.auth import OAuthClientInformationFull
 from pydantic import AnyUrl
 

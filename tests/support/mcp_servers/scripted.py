@@ -114,7 +114,8 @@ def answer(message: dict[str, Any]) -> None:
     if str(message.get("id")).startswith("question-"):
         hear(message)
         return
-    number, params = message.get("id"), message.get("params") or {}
+    number = message.get("id")
+    params: dict[str, Any] = message.get("params") or {}
     match message.get("method"):
         case "initialize":
             if TOLD.get("start") == "hang":

@@ -87,19 +87,24 @@ def catalog_of(url: str) -> Catalog:
 
 def decide(messages: list[ModelMessage]) -> str | tuple[str, dict[str, object]]:
     """What the model says next: it finds a tool, calls it, and looks into the ledger when it cannot know."""
-    heard = [part for message in messages for part in message.parts if isinstance(getattr(part, "content", None), str)]
+    heard = [
+        (part, text)
+        for message in messages
+        for part in message.parts
+        if isinstance(text := getattr(part, "content", None), str)
+    ]
     # Long histories are cut: what the user wanted may only be there in what was said about it since.
-    task, number = next(found.groups() for part in reversed(heard) if (found := TASK.search(part.content)))
+    task, number = next(found.groups() for _, text in reversed(heard) if (found := TASK.search(text)))
     # The user's own words or what a tool gave; notices about tools stand among the user's words, too.
-    last = next(
-        part
-        for part in reversed(heard)
+    last, said = next(
+        (part, text)
+        for part, text in reversed(heard)
         if part.part_kind in ("tool-return", "retry-prompt")
-        or (part.part_kind == "user-prompt" and (part.content == "go on" or TASK.fullmatch(part.content)))
+        or (part.part_kind == "user-prompt" and (text == "go on" or TASK.fullmatch(text)))
     )
     about: dict[str, object] = {"number": int(number)}
     if last.part_kind == "user-prompt":
-        return "tool_search", {"query": FINDS["check" if last.content == "go on" else task]}
+        return "tool_search", {"query": FINDS["check" if said == "go on" else task]}
     if not isinstance(last, ToolReturnPart):
         return "check_ledger", {"done": task, **about}
     text = last.model_response_str()

@@ -7,11 +7,14 @@ BIN    := $(VENV)/bin
 UV     := $(shell command -v uv 2>/dev/null)
 INSTALL := $(if $(UV),"$(UV)" pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check)
 
+# Compiled files are kept, also where the environment says otherwise: tests start hundreds of processes.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test browser check docs site format bench dist release lock clean
+.PHONY: help setup demo test test-fast browser check docs site format bench dist release lock clean
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/'
 
 setup: $(VENV)/.ready ## make .venv with everything the other targets need
 
@@ -42,6 +45,9 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print(((os.cpu_count() or 1) * 3 + 1
 
 test: $(VENV)/.ready browser ## every test, with coverage
 	$(BIN)/pytest --cov --cov-report=term --numprocesses $(WORKERS) --dist loadfile
+
+test-fast: $(VENV)/.ready ## the tests that start no process, server or browser
+	$(BIN)/pytest -m "not process" --numprocesses auto --dist loadfile
 
 # The browser tests need Debian's chromium; where it cannot be installed, they are skipped and say so.
 browser:

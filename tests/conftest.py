@@ -1,5 +1,6 @@
 """What every test shares."""
 
+import sys
 from collections.abc import Generator
 
 import pytest
@@ -11,6 +12,11 @@ from benchmarks.postgres_server import PostgresServer, missing
 settings.register_profile("toolcrib", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("toolcrib")
 
+# Fixtures that start a process or a server, by name; a test that uses one is marked with `process`.
+STARTING = {"built", "chromium", "desk", "live", "postgres", "server", "web"}
+# What Python says when a process is started or a port is taken. Pairs of sockets and clients in memory do neither.
+STARTS = {"os.fork", "os.forkpty", "os.posix_spawn", "os.system", "socket.bind", "subprocess.Popen"}
+
 LONG = "tests/replicas/"  # a single test, and the longest by far
 
 
@@ -20,9 +26,43 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.loadscopereorder = False
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` looks at the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest, so that no worker is left with it while the others have nothing to do."""
     items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+    for item in items:
+        if isinstance(item, pytest.Function) and not STARTING.isdisjoint(item.fixturenames):
+            item.add_marker(pytest.mark.process)
+
+
+_started: list[str] = []  # by the running test
+
+
+def _notice(event: str, arguments: tuple[object, ...]) -> None:
+    if event not in STARTS:
+        return
+    if event == "socket.bind" and isinstance(arguments[1], str | bytes):  # in the file system, where nobody else looks
+        return
+    if event == "subprocess.Popen" and arguments[0] == "uname":  # asked by `platform` when a client describes itself
+        return
+    _started.append(f"{event}: {arguments}")
+
+
+sys.addaudithook(_notice)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    _started.clear()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Let no test start something unless it is marked, so that `make test-fast` keeps its promise."""
+    result = yield
+    if _started and item.get_closest_marker("process") is None:
+        pytest.fail(f"mark it with `@pytest.mark.process`: it starts something ({_started[0]})", pytrace=False)
+    return result
 
 
 @pytest.fixture(scope="session")

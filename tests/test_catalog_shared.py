@@ -103,6 +103,7 @@ async def test_a_name_belongs_to_the_source_that_had_it_first(database: Postgres
     assert (await shared.register("mcp:two", [make("search", "Another."), make("find")])).changed == ("search",)
 
 
+@pytest.mark.process
 async def test_nothing_is_missed_while_postgresql_was_away(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -30,7 +30,18 @@ def test_every_python_block_is_a_tested_file(page: Path) -> None:
     assert [above for above in blocks if not re.fullmatch(r"<!-- (docs_src|examples)/.* -->", above)] == []
 
 
-@pytest.mark.parametrize("snippet", SNIPPETS, ids=name)
+# These start servers or run commands.
+STARTING = {
+    *("docs_src/gateway/confirmation.py", "docs_src/gateway/in_process.py", "docs_src/modules/catalog.py"),
+    *("docs_src/modules/command.py", "docs_src/sources/down.py", "docs_src/sources/mcp_servers.py"),
+    *("docs_src/yaml_app/log.py", "docs_src/yaml_app/run.py", "docs_src/yaml_app/secrets.py"),
+}
+
+
+@pytest.mark.parametrize(
+    "snippet",
+    [pytest.param(one, id=name(one), marks=[pytest.mark.process] if name(one) in STARTING else []) for one in SNIPPETS],
+)
 def test_every_snippet_runs(snippet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOOLCRIB_CACHE", str(tmp_path))
     monkeypatch.chdir(snippet.parent)

@@ -10,6 +10,7 @@ CONSOLES = sorted((ROOT / "docs_src").rglob("*.console"))
 DOCS = runpy.run_path(str(ROOT / "docs" / "consoles.py"))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("console", CONSOLES, ids=lambda path: path.stem)
 def test_commands_print_what_the_page_says(console: Path) -> None:
     said, now = console.read_text("utf-8"), DOCS["as_run"](console)

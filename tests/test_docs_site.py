@@ -87,6 +87,7 @@ def test_an_entry_without_a_page_is_refused(tmp_path: Path) -> None:
     assert refusal(tmp_path) == "The navigation in zensical.toml names what is not there: guides/web.md."
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("link", ["nowhere.md", "guides/web.md#no-such-heading"], ids=["page", "heading"])
 def test_a_broken_link_is_refused(link: str, tmp_path: Path) -> None:
     (gathered(tmp_path) / "index.md").write_text(f"# Start\n\n[there]({link})\n")

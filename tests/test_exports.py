@@ -80,6 +80,7 @@ def test_type_checkers_see_the_same_names() -> None:
     assert imported == vars(toolcrib)["_HOMES"]
 
 
+@pytest.mark.process
 def test_importing_toolcrib_is_light() -> None:
     # CPU time, the best of a few fresh processes: what the import costs, not what else the machine did meanwhile.
     runs = [_import_in_a_fresh_process() for _ in range(3)]

@@ -63,6 +63,7 @@ def built(sources: Path, **environment: str) -> Path:
     return wheel
 
 
+@pytest.mark.process
 @pytest.mark.skipif(shutil.which("cc") is None, reason="There is no C compiler.")
 def test_a_wheel_with_the_compiled_loops_serves_every_python_of_one_platform(sources: Path) -> None:
     wheel = built(sources)
@@ -70,6 +71,7 @@ def test_a_wheel_with_the_compiled_loops_serves_every_python_of_one_platform(sou
     assert "toolcrib/search/_loops.abi3.so" in zipfile.ZipFile(wheel).namelist()
 
 
+@pytest.mark.process
 def test_without_a_compiler_the_wheel_is_python_alone(sources: Path) -> None:
     wheel = built(sources, CC=f"{sys.executable} -c exit(1)")
     assert wheel.name.endswith("-py3-none-any.whl")

@@ -1,11 +1,14 @@
 """A crib: what all sessions share, opened and closed in one place."""
 
+import pytest
 from pydantic_ai.models.openai import OpenAIChatModel
 
 from benchmarks.wire import Turn, WireServer
 from toolcrib import Catalog, Crib, run
 from toolcrib.agent.models import model_for
 from toolcrib.stores.sqlite import SqliteStore
+
+pytestmark = pytest.mark.process
 
 
 async def test_leaving_a_crib_closes_the_connections_of_its_model() -> None:

@@ -25,6 +25,8 @@ from toolcrib.discovery.search_surface import search_surface
 from toolcrib.discovery.wire import WIRES
 from toolcrib.stores.session import Session
 
+pytestmark = pytest.mark.process
+
 MODELS: dict[Wire, str] = {
     "openai-chat": "openai-chat:gpt-5.4",
     "openai-responses": "openai-responses:gpt-5.4",

@@ -271,6 +271,7 @@ async def test_a_temporary_folder_is_removed_at_the_end(write: WriteApp) -> None
     assert not app.workdir.exists()
 
 
+@pytest.mark.process
 async def test_sources_outside_are_started_and_stopped(write: WriteApp) -> None:
     path = write(
         """\
@@ -305,6 +306,7 @@ async def test_sources_outside_are_started_and_stopped(write: WriteApp) -> None:
     assert names(app) == []
 
 
+@pytest.mark.process
 async def test_the_tools_of_an_mcp_server_are_there_and_policies_hold_for_them(
     write: WriteApp, session: Session
 ) -> None:

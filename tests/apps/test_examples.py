@@ -38,6 +38,7 @@ def test_the_discovery_bot_finds_a_tool_and_does_not_run_it(apps: Path, capsys: 
     assert "`pattern`" in said
 
 
+@pytest.mark.process
 def test_the_docs_helper_finds_what_the_handbook_says_and_remembers(
     apps: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

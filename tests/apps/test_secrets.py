@@ -58,6 +58,7 @@ def fall_over() -> str:
 """
 
 
+@pytest.mark.process
 async def test_it_is_in_no_result_event_history_log_or_repr(write: WriteApp, tmp_path: Path) -> None:
     script = [
         Turn(Call("shell_run", {"command": "echo $WORD"})),
@@ -86,6 +87,7 @@ async def test_it_is_in_no_result_event_history_log_or_repr(write: WriteApp, tmp
     assert WORD not in everything
 
 
+@pytest.mark.process
 async def test_it_is_in_no_fault_of_a_provider(write: WriteApp, tmp_path: Path) -> None:
     with WireServer([Refuse(401, message=f"Incorrect API key provided: {KEY}")]) as server:
         path = write(APP.replace("URL", server.url), tools__py=TOOLS)
@@ -115,6 +117,7 @@ def test_it_is_in_no_error(write: WriteApp, tmp_path: Path, tools: str, complain
     assert WORD not in f"{raised.value}{raised.value.hint}{raised.value!r}"
 
 
+@pytest.mark.process
 def test_it_is_in_no_output_of_the_command_line(
     write: WriteApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

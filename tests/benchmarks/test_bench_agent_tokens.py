@@ -60,6 +60,7 @@ def test_a_prefix_is_kept_up_to_the_first_change() -> None:
     assert kept_prefix("anthropic", chat(one), held_back)[0] == kept_prefix("anthropic", chat(one), chat(one, two))[0]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("wire", WIRES)
 async def test_the_bounds_hold(wire: Wire) -> None:
     cms = build(":memory:")
@@ -72,6 +73,7 @@ async def test_the_bounds_hold(wire: Wire) -> None:
     cms.close()
 
 
+@pytest.mark.process
 def test_the_page_and_the_numbers_are_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(agent_tokens, "TALKS", [TALKS[0], TALKS[2], TALKS[12]])
     monkeypatch.setattr(agent_tokens, "LONG", LONG[:2])

@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from benchmarks.scale_sessions import Measured, cost_of_news, measure, report
 
 
+@pytest.mark.process
 def test_a_store_is_measured_by_processes_that_begin_together(tmp_path: Path) -> None:
     found = measure("SQLite", str(tmp_path / "sessions.db"), 4, 2, 0.2)
     assert (found.store, found.writers, found.processes) == ("SQLite", 4, 2)

@@ -11,6 +11,8 @@ from openai import APIConnectionError, BadRequestError, InternalServerError, Not
 
 from benchmarks.wire import Call, Drop, Malformed, Refuse, Slow, Turn, WireServer
 
+pytestmark = pytest.mark.process
+
 SEARCH = Call("find", {"query": "größe"})
 ASKED: list[Any] = [{"role": "user", "content": "hello"}]
 

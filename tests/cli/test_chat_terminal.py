@@ -18,6 +18,8 @@ from benchmarks.wire.script import Answer
 from benchmarks.wire.server import Recorded
 from tests.support import PATIENCE
 
+pytestmark = pytest.mark.process
+
 OFFICE = str(Path(__file__).parents[2] / "examples" / "office")
 # The process takes the terminal for its own, so that Ctrl-C becomes a signal.
 START = """

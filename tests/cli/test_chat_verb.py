@@ -15,6 +15,8 @@ from benchmarks.wire.script import Answer
 from benchmarks.wire.server import Recorded
 from toolcrib.cli.main import main
 
+pytestmark = pytest.mark.process
+
 OFFICE = str(Path(__file__).parents[2] / "examples" / "office")
 SEARCH = Turn(Call("tool_search", {"query": "find a colleague"}))
 FIND = Turn("Let me see. ", Call("find_colleague", {"name": "Ada"}))

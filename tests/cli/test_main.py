@@ -74,17 +74,20 @@ def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
     assert main(["check"]) == 130
 
 
+@pytest.mark.process
 def test_data_is_on_stdout_and_talk_on_stderr() -> None:
     done = toolcrib("tools", "list", "--json", "--from", OFFICE)
     assert (done.returncode, done.stderr) == (0, b"")
     assert len(json.loads(done.stdout)) == 20
 
 
+@pytest.mark.process
 def test_a_pipe_gets_no_colour_even_when_asked_for_a_terminal() -> None:
     done = toolcrib("tools", "list", "--from", OFFICE, NO_COLOR="1", TERM="xterm-256color")
     assert b"\x1b" not in done.stdout + done.stderr
 
 
+@pytest.mark.process
 def test_a_stream_that_knows_only_ascii_is_not_fatal(tmp_path: Path) -> None:
     (tmp_path / "polish.py").write_text(
         "from toolcrib import tool\n\n@tool\ndef szukaj() -> str:\n    '''Znajdź zdjęcie.'''\n    return ''\n", "utf-8"
@@ -94,6 +97,7 @@ def test_a_stream_that_knows_only_ascii_is_not_fatal(tmp_path: Path) -> None:
     assert rb"Znajd\u017a zdj\u0119cie." in done.stdout
 
 
+@pytest.mark.process
 def test_a_reader_that_leaves_early_is_not_an_error() -> None:
     command = f"{sys.executable} -c 'import sys; from toolcrib.cli.main import main; sys.exit(main())'"
     line = f"{command} tools list --json --from {OFFICE}; echo $? >&2"
@@ -112,6 +116,7 @@ def test_control_characters_of_a_tool_do_not_reach_the_terminal(
         assert "\x1b" not in capsys.readouterr().out
 
 
+@pytest.mark.process
 def test_the_command_is_quick_to_load() -> None:
     code = """
 import sys

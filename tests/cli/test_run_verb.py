@@ -157,6 +157,7 @@ def test_a_missing_key_is_an_error_to_run_and_a_warning_to_check(
     assert main(["run", str(app), "--model", "offline", "-m", 'greet somebody called "Ada"']) == 0
 
 
+@pytest.mark.process
 def test_a_server_that_is_down_is_told_and_the_app_runs(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = app.read_text("utf-8").replace(
         "tools: {", "tools: {mcp_servers: {gone: {command: no-such-program-at-all}}, "

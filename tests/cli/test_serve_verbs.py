@@ -25,6 +25,8 @@ from toolcrib.server.options import Options
 from toolcrib.server.served import Served
 from toolcrib.stores.sqlite import SqliteStore
 
+pytestmark = pytest.mark.process
+
 OFFICE = str(Path(__file__).parents[2] / "examples" / "office")
 
 

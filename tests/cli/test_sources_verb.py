@@ -30,6 +30,7 @@ def config(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.process
 def test_the_table_shows_each_server_its_state_and_its_cost(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sources", str(config), "--log"]) == 4
     out, err = capsys.readouterr()
@@ -41,6 +42,7 @@ def test_the_table_shows_each_server_its_state_and_its_cost(config: Path, capsys
     assert "broken wrote:\n  no licence found\n" in err
 
 
+@pytest.mark.process
 def test_programs_get_the_same_as_json(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["sources", str(config), "--json"])
     told = json.loads(capsys.readouterr().out)
@@ -55,6 +57,7 @@ def test_programs_get_the_same_as_json(config: Path, capsys: pytest.CaptureFixtu
     assert shop["tokens"] > 50
 
 
+@pytest.mark.process
 def test_without_a_name_the_file_of_the_folder_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

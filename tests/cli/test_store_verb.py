@@ -25,7 +25,7 @@ from toolcrib.stores.store import open_store
 NewPlace = Callable[[], str]
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.process)])
 def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> NewPlace:
     """Empty places of each kind."""
     if request.param == "sqlite":

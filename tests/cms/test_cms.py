@@ -145,6 +145,7 @@ def test_the_catalog_is_made_when_first_asked_for(tmp_path: Path, monkeypatch: p
         _ = toolcrib_cms.nothing
 
 
+@pytest.mark.process
 def test_importing_the_cms_loads_nothing_heavy() -> None:
     probe = "import sys, toolcrib_cms; print(sorted({'sqlalchemy', 'PIL', 'httpx2', 'pydantic'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True, timeout=60)

@@ -121,6 +121,7 @@ def test_content_that_went_around_the_tools_is_still_safe(cms: Cms) -> None:
     assert "Nothing here yet." in html
 
 
+@pytest.mark.process
 def test_a_browser_can_look_at_it(cms: Cms) -> None:
     server = site_server(cms)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)

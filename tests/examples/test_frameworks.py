@@ -13,6 +13,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from benchmarks.wire import Call, Turn, WireServer
 
+pytestmark = pytest.mark.process
+
 FOLDER = Path(__file__).parents[2] / "examples" / "frameworks"
 LOOPS = ["openai_chat.py", "openai_responses.py", "anthropic_messages.py", "langgraph_agent.py"]
 NOTE = "Never more than 1 litre."

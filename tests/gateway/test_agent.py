@@ -11,6 +11,8 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from tests.support.gateway import SOON, TOKEN, entry, made_gateway, serving
 
+pytestmark = pytest.mark.process
+
 
 @pytest.mark.anyio
 async def test_an_agent_searches_and_calls() -> None:

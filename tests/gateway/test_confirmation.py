@@ -40,6 +40,7 @@ class User:
         return self._answer
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("era", ERAS)
 async def test_the_user_is_asked_and_says_yes(era: str) -> None:
     user = User()
@@ -60,6 +61,7 @@ Allow s__delete_all to run with these arguments? You are asked because it is des
     )
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(
     ("action", "confirm"), [("accept", False), ("accept", None), ("decline", None), ("cancel", None)]
@@ -77,6 +79,7 @@ async def test_anything_but_a_yes_is_a_no(era: str, action: Action, confirm: boo
     )
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("era", ERAS)
 async def test_over_http_too(era: str) -> None:
     async def agree(message: str, *_: Any) -> Elicited[dict[str, Any]]:
@@ -87,6 +90,7 @@ async def test_over_http_too(era: str) -> None:
             assert text(await call(client, DELETE, ARGUMENTS)) == "everything"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("era", ERAS)
 async def test_where_the_user_can_be_asked_no_argument_replaces_them(era: str) -> None:
     questions = Questions()
@@ -100,6 +104,7 @@ async def test_where_the_user_can_be_asked_no_argument_replaces_them(era: str) -
     assert len(user.asked) == 2
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("era", ERAS)
 async def test_clients_that_cannot_ask_get_a_code_for_exactly_this_call(era: str) -> None:
     async with asyncio.timeout(SOON), in_memory(made_gateway({"s": entry()}), era) as client:
@@ -122,6 +127,7 @@ Then add "confirmed": "yes-..." beside the name and the arguments. The code is g
         assert "requires_confirmation" in text(await call(client, DELETE, ARGUMENTS, confirmed="true"))
 
 
+@pytest.mark.process
 async def test_a_question_belongs_to_one_caller_and_is_answered_once() -> None:
     """In the newer protocol the answer comes with a second call, which anybody could send."""
     gateway = made_gateway({"s": entry()})
@@ -148,6 +154,7 @@ async def test_a_question_belongs_to_one_caller_and_is_answered_once() -> None:
         assert isinstance(await answered(asked, None), InputRequiredResult)
 
 
+@pytest.mark.process
 async def test_two_callers_do_not_answer_for_each_other() -> None:
     gateway = made_gateway({"s": entry()})
     with serving(gateway, tokens={TOKEN: "ann", "another-token": "bob"}) as url:
@@ -174,6 +181,7 @@ def test_a_long_question_tells_how_long_it_is() -> None:
     assert not can_be_asked(None)
 
 
+@pytest.mark.process
 async def test_the_policy_acts_on_the_inner_tool() -> None:
     policy = Policy(
         rules=(

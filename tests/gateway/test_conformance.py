@@ -25,6 +25,8 @@ from tests.support.real_programs import PINNED, NotHere, node_environment, node_
 from toolcrib.gateway.http import http_app
 from toolcrib.server.options import Options
 
+pytestmark = pytest.mark.process
+
 SERVER = {"command": sys.executable, "args": [CONFORMANCE]}
 SECONDS = 180
 PASSED = [

@@ -9,7 +9,7 @@ from inline_snapshot import snapshot
 from tests.support.gateway import PATIENT, SOON, call, entry, in_memory, made_gateway, text
 from toolcrib.sources.mcp_limits import McpLimits
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.process]
 # What should work has all the time that a busy machine may need; what should fail has little.
 LIMITS = replace(PATIENT, first_pause_seconds=0.01, message_bytes=1 << 20)
 SHORT = McpLimits(connect_seconds=2, list_seconds=2, call_seconds=2)

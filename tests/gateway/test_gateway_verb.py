@@ -21,6 +21,7 @@ from toolcrib.server.options import Options
 Captured = pytest.CaptureFixture[str]
 
 
+@pytest.mark.process
 def test_a_dry_run_tells_what_would_be_served(tmp_path: Path, capsys: Captured) -> None:
     config = write_config(tmp_path, s=entry(), broken={"command": "no-such-program"})
     lock = tmp_path / "tools.lock"
@@ -34,6 +35,7 @@ def test_a_dry_run_tells_what_would_be_served(tmp_path: Path, capsys: Captured) 
     assert not (tmp_path / "cache" / "gateway").exists()
 
 
+@pytest.mark.process
 def test_a_dry_run_shows_what_is_held_back(tmp_path: Path, capsys: Captured) -> None:
     config = write_config(tmp_path, s=entry())
     lock = tmp_path / "tools.lock"
@@ -64,6 +66,7 @@ def test_what_cannot_start_says_why(
     assert complaint in capsys.readouterr().err
 
 
+@pytest.mark.process
 @pytest.mark.anyio
 async def test_over_stdio_a_lock_and_a_policy_count(tmp_path: Path) -> None:
     config, lock, policy = write_config(tmp_path, s=entry()), tmp_path / "tools.lock", tmp_path / "policy.yaml"
@@ -76,6 +79,7 @@ async def test_over_stdio_a_lock_and_a_policy_count(tmp_path: Path) -> None:
     assert sorted(json.loads(lock.read_text())["tools"]) == ["s__delete_all", "s__echo"]
 
 
+@pytest.mark.process
 @pytest.mark.anyio
 @pytest.mark.parametrize("given", [True, False])
 async def test_over_http_it_tells_its_address_and_ends_on_a_signal(given: bool, tmp_path: Path) -> None:
@@ -110,6 +114,7 @@ async def test_over_http_it_tells_its_address_and_ends_on_a_signal(given: bool, 
     assert b"Traceback" not in rest
 
 
+@pytest.mark.process
 def test_over_stdio_it_ends_with_its_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO()))
     monkeypatch.setattr("sys.stdout", TextIOWrapper(BytesIO()))
@@ -117,6 +122,7 @@ def test_over_stdio_it_ends_with_its_input(tmp_path: Path, monkeypatch: pytest.M
     assert "No --lock: tools are served as their servers describe them" in capsys.readouterr().err
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("given", "callers"), [((), ["http"]), (("--token", "ann:her-token"), ["ann"])])
 def test_over_http_every_token_is_a_caller(
     given: tuple[str, ...], callers: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
@@ -157,6 +163,7 @@ def test_a_person_is_asked_before_anything_is_approved(
     assert list(Lock.open(lock).pins) == ["s__new"]
 
 
+@pytest.mark.process
 @pytest.mark.anyio
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_over_stdio_a_signal_ends_it_and_its_servers(number: signal.Signals, tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ def ask(url: str, headers: dict[str, str] | None = None, *, token: str | None = 
     return httpx2.post(url, json=said, headers=known | (headers or {}), timeout=PATIENCE)
 
 
+@pytest.mark.process
 def test_a_token_is_needed() -> None:
     with serving(made_gateway({})) as url:
         assert len(ask(url).json()["result"]["tools"]) == 3
@@ -45,6 +46,7 @@ def test_a_token_is_needed() -> None:
         assert httpx2.get(url.replace("/mcp", "/health")).json() == {"status": "ok"}
 
 
+@pytest.mark.process
 def test_other_pages_and_other_names_are_refused() -> None:
     with serving(
         made_gateway({}), origins=frozenset({"https://desk.example"}), hosts=frozenset({"gate.example"})
@@ -56,6 +58,7 @@ def test_other_pages_and_other_names_are_refused() -> None:
             assert ask(url, {"Host": host}).status_code == status
 
 
+@pytest.mark.process
 def test_one_caller_may_ask_only_so_often() -> None:
     tokens = {TOKEN: "ann", "another-token": "bob"}
     with serving(made_gateway({}), tokens=tokens, requests_per_second=0.001, burst=2) as url:
@@ -64,11 +67,13 @@ def test_one_caller_may_ask_only_so_often() -> None:
         assert ask(url, token="another-token").status_code == 200
 
 
+@pytest.mark.process
 def test_a_large_request_is_refused() -> None:
     with serving(made_gateway({}), body_bytes=100) as url:
         assert ask(url).status_code == 413
 
 
+@pytest.mark.process
 def test_secrets_are_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     hidden = {**entry(), "env": {"KEY": "a-secret-key"}}

@@ -12,6 +12,7 @@ from toolcrib.gateway.large_results import LargeResults
 BIG = {"call": {"echo": "big"}, "bytes": 1_050}
 
 
+@pytest.mark.process
 @pytest.mark.anyio
 async def test_a_long_answer_is_read_in_pieces() -> None:
     for surface, run, inner in (("search", "call_tool", "arguments"), ("browse", "execute_tool", "params")):
@@ -33,6 +34,7 @@ async def test_a_long_answer_is_read_in_pieces() -> None:
             )
 
 
+@pytest.mark.process
 @pytest.mark.anyio
 async def test_nobody_reads_what_another_asked_for() -> None:
     gateway = made_gateway({"s": entry(**BIG)}, large_results=LargeResults(500))

@@ -38,6 +38,7 @@ async def served(lock: Path, listed: list[dict[str, Any]], **more: Any) -> tuple
         ]
 
 
+@pytest.mark.process
 @pytest.mark.anyio
 async def test_the_first_list_is_trusted_and_what_comes_later_waits(tmp_path: Path) -> None:
     lock = tmp_path / "tools.lock"
@@ -52,6 +53,7 @@ async def test_the_first_list_is_trusted_and_what_comes_later_waits(tmp_path: Pa
     assert await served(lock, tools("echo", "shout"), **late) == (["s__echo", "s__shout"], ["late__sing"])
 
 
+@pytest.mark.process
 @pytest.mark.anyio
 async def test_a_tool_that_changes_in_mid_session_is_gone_until_it_is_approved(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

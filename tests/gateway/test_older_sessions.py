@@ -28,7 +28,7 @@ from tests.support.gateway import (
 from toolcrib.gateway.server import Gateway
 from toolcrib.policy import Policy, Rule
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.process]
 SURFACE = ["search_tools", "get_tool", "call_tool"]
 FIND = {"query": "say the text again"}
 

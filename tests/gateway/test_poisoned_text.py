@@ -84,6 +84,7 @@ def test_a_poisoned_tool_is_never_first(poison: Callable[[Tool, list[Tool]], Too
         assert wanted in found
 
 
+@pytest.mark.process
 @pytest.mark.anyio
 async def test_what_servers_say_comes_through_the_gate_in_plain_words() -> None:
     stuffed = {

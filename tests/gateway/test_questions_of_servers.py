@@ -18,7 +18,7 @@ from tests.support.gateway import ERAS, SOON, TOKEN, call, entry, in_memory, mad
 from tests.support.mcp_servers import ASKING
 from toolcrib.gateway.server import Gateway
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.process]
 OLDER = entry(
     tools=[{"name": name, "inputSchema": {"type": "object"}} for name in ("ask", "ask_for_page", "sample", "echo")],
     call={"ask": "ask", "ask_for_page": "ask_for_page", "sample": "sample"},

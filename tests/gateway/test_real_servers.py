@@ -16,7 +16,7 @@ from tests.support.gateway import call, in_memory, made_gateway, text
 from tests.support.real_programs import NotHere, node_environment, node_programs, python_programs
 from toolcrib.sources.mcp_limits import McpLimits
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.process]
 PAGE = "The crib opens at seven."
 LONG = 180  # seconds: eight programs start at once on a machine that has other things to do
 

@@ -9,7 +9,7 @@ from inline_snapshot import snapshot
 from tests.support.gateway import SOON, call, entry, in_memory, made_gateway, text
 from toolcrib.gateway.remembered import Remembered
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.process]
 SEARCH = {"query": "say the text again"}
 
 

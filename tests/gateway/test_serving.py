@@ -42,17 +42,20 @@ async def walk(client: Any) -> None:
         assert [tool.name for tool in await client.list_tools()] == SURFACE
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_client_finds_and_calls_a_tool_over_stdio(era: str, tmp_path: Path) -> None:
     await walk(over_stdio(str(write_config(tmp_path, scripted=entry())), mode=era))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_client_finds_and_calls_a_tool_over_http(era: str) -> None:
     with serving(made_gateway({"scripted": entry()})) as url:
         await walk(over_http(url, era))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("era", ERAS)
 async def test_results_pass_through_untouched(era: str) -> None:
     told = {"call": {"picture": "picture", "fail": "fail"}, "tools": [tool(name) for name in ("picture", "fail")]}
@@ -80,6 +83,7 @@ async def test_what_is_no_object_is_wrapped_for_the_older_protocol_only() -> Non
             assert (await call(client, "give")).structured_content == structured
 
 
+@pytest.mark.process
 async def test_the_surface_browse_has_five_tools() -> None:
     gateway = made_gateway({"scripted": entry()}, surface="browse")
     async with asyncio.timeout(SOON), in_memory(gateway) as client:
@@ -89,6 +93,7 @@ async def test_the_surface_browse_has_five_tools() -> None:
         assert text(told) == "hi"
 
 
+@pytest.mark.process
 async def test_wrong_calls_are_told_apart() -> None:
     async with asyncio.timeout(SOON), in_memory(made_gateway({"scripted": entry()})) as client:
         unknown = await call(client, "scripted__ecco", {"text": "x"})
@@ -104,6 +109,7 @@ async def test_wrong_calls_are_told_apart() -> None:
             await client.call_tool("scripted__echo", {"text": "not by its own name"})
 
 
+@pytest.mark.process
 async def test_progress_of_the_upstream_reaches_the_client() -> None:
     told = {"call": {"echo": "progress"}}
     for era in ERAS:
@@ -118,6 +124,7 @@ async def test_progress_of_the_upstream_reaches_the_client() -> None:
         assert heard == [(1, 2, "step 1"), (2, 2, "step 2")]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_call_that_the_client_cancels_is_cancelled(era: str) -> None:
     began, ended = threading.Event(), threading.Event()
@@ -139,6 +146,7 @@ async def test_a_call_that_the_client_cancels_is_cancelled(era: str) -> None:
             assert await asyncio.to_thread(ended.wait, SOON)
 
 
+@pytest.mark.process
 async def test_the_surface_costs_the_same_whatever_is_behind_it() -> None:
     gateway = made_gateway({"scripted": entry()})
     async with asyncio.timeout(SOON), in_memory(gateway) as client:

@@ -168,6 +168,7 @@ def test_a_gateway_does_not_wait_for_ever(place: str, monkeypatch: pytest.Monkey
                 lock._wait(never())  # pyright: ignore[reportPrivateUsage] - a database that hangs is not to be had
 
 
+@pytest.mark.process
 def test_approvals_outlive_a_restart_of_the_database(caplog: pytest.LogCaptureFixture) -> None:
     with PostgresServer() as server:
         place = f"{server.new_database()}#team"

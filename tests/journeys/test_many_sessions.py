@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support import ROOT
 from tests.support.agent import Shop, scripted
 from toolcrib.agent.runner import run
@@ -58,6 +60,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.process
 async def test_a_conversation_goes_on_in_another_process(tmp_path: Path) -> None:
     _, model = scripted(
         [("tool_search", {"query": "find an image"})],

@@ -30,6 +30,7 @@ async def test_notifications_are_heard_in_their_order(postgres_url: str, monkeyp
             assert await heard_next(heard) == text
 
 
+@pytest.mark.process
 async def test_after_a_lost_connection_one_is_told_to_look(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -194,6 +194,7 @@ def test_vectors_of_two_embedders_are_never_mixed(opened: Opened) -> None:
         opened(office(), Concepts("mail", id="two:1"))
 
 
+@pytest.mark.process
 def test_a_search_survives_a_restart_of_postgresql() -> None:
     with PostgresServer() as server:
         index = PostgresIndex(server.new_database())

@@ -400,6 +400,7 @@ for number in range(20):
 """
 
 
+@pytest.mark.process
 def test_several_processes_write_at_once(tmp_path: Path) -> None:
     command = [sys.executable, "-W", "error", "-c", WRITER, str(tmp_path)]
     writers = [subprocess.Popen([*command, name], stderr=subprocess.PIPE, text=True) for name in "abcd"]
@@ -410,6 +411,7 @@ def test_several_processes_write_at_once(tmp_path: Path) -> None:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
+@pytest.mark.process
 def test_an_endpoint_sees_each_text_once_over_two_runs(tmp_path: Path) -> None:
     with serve_model() as server:
         for _ in range(2):

@@ -3,11 +3,14 @@
 import json
 from typing import Any
 
+import pytest
 from ag_ui.core import Event
 from pydantic import TypeAdapter
 
 from tests.support.agent import Shop
 from tests.support.server import Scene, scene
+
+pytestmark = pytest.mark.process
 
 EVENT: TypeAdapter[Any] = TypeAdapter(Event)
 SEARCH = [("tool_search", {"query": "find an image"})]

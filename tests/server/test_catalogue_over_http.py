@@ -1,8 +1,12 @@
 """The catalogue and the playground over HTTP, through the same policy as an agent."""
 
+import pytest
+
 from tests.support.agent import Shop
 from tests.support.server import scene
 from toolcrib.policy import Decision, Policy, Rule
+
+pytestmark = pytest.mark.process
 
 
 def test_tools_are_listed_with_what_people_want_to_know() -> None:

@@ -1,7 +1,11 @@
 """A risky call over HTTP: asked, approved or declined by the user, once."""
 
+import pytest
+
 from tests.support.agent import Shop
 from tests.support.server import events, kinds, scene
+
+pytestmark = pytest.mark.process
 
 DELETE = [("delete_page", {"slug": "old"})]
 

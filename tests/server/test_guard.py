@@ -10,6 +10,8 @@ from toolcrib.errors import ServerError
 from toolcrib.server.options import Options
 from toolcrib.server.rates import Rates
 
+pytestmark = pytest.mark.process
+
 ALICE, BOB = "alices-secret", "bobs-secret-2"
 
 

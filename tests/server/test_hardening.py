@@ -12,6 +12,8 @@ from toolcrib.errors import ServerError
 from toolcrib.server.options import Options
 from toolcrib_cms import build
 
+pytestmark = pytest.mark.process
+
 SECRET = "alices-secret"
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
 
 from tests.support.agent import Calls, Shop
 from tests.support.server import scene
@@ -17,6 +18,7 @@ from toolcrib.stores.sqlite import SqliteStore
 from toolcrib.tools.extraction import Entity, Extraction
 
 
+@pytest.mark.process
 def test_a_server_that_can_work_is_ready() -> None:
     with scene() as here:
         assert here.http.get("/health").json() == {"status": "ok"}
@@ -27,6 +29,7 @@ def test_a_server_that_can_work_is_ready() -> None:
     )
 
 
+@pytest.mark.process
 def test_what_is_in_the_way_is_told_without_secrets(tmp_path: Path) -> None:
     place = tmp_path / "no_database"
     place.write_text("this is no database, and it is long enough to be looked at as one. " * 20)
@@ -50,6 +53,7 @@ async def test_a_server_that_is_about_to_end_is_not_ready() -> None:
     assert (ready.status_code, ready.json()["reasons"]) == (503, ["The server is about to end."])
 
 
+@pytest.mark.process
 def test_extractions_are_run_on_real_results_where_that_does_no_harm() -> None:
     shop = Shop()
     calls: list[str] = []
@@ -91,6 +95,7 @@ def test_extractions_are_run_on_real_results_where_that_does_no_harm() -> None:
     assert calls == ["list"]
 
 
+@pytest.mark.process
 def test_tools_whose_results_cannot_be_read_degrade_the_server() -> None:
     shop = Shop()
     pages = Extraction(path="pages", type="page", name_field="title", is_array=True)
@@ -131,6 +136,7 @@ def test_tools_whose_results_cannot_be_read_degrade_the_server() -> None:
     ]
 
 
+@pytest.mark.process
 def test_metrics_tell_of_discovery_tools_tokens_and_requests() -> None:
     search, images = [("tool_search", {"query": "find an image"})], [("search_images", {"query": "fern"})]
     nothing = [("tool_search", {"query": "how deep is the ocean"})]

@@ -12,6 +12,8 @@ from tests.support.agent import Shop
 from tests.support.server import Gate, Scene, events, kinds, scene
 from toolcrib.stores.store import open_store
 
+pytestmark = pytest.mark.process
+
 WAIT = [("wait_for_gate", {"name": "Ada"})]
 
 

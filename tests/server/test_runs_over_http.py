@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
 
 from tests.support.agent import Shop
 from tests.support.server import QUIET, Gate, Scene, events, kinds, scene
 from toolcrib.stores.sqlite import SqliteStore
+
+pytestmark = pytest.mark.process
 
 SEARCH = [("tool_search", {"query": "find an image"})]
 IMAGES = [("search_images", {"query": "fern"})]

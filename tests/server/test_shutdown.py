@@ -162,6 +162,7 @@ async def _last(run: Any) -> Any:
     return told[-1]
 
 
+@pytest.mark.process
 def test_a_signal_ends_the_server_and_a_restart_finds_the_conversation(tmp_path: Path) -> None:
     (tmp_path / "archive.py").write_text(QUICK)
     with _process(tmp_path) as (server, http):

@@ -10,6 +10,8 @@ from tests.support.server import scene
 from toolcrib.discovery.search_surface import search_surface
 from toolcrib.policy import Policy, Rule
 
+pytestmark = pytest.mark.process
+
 
 @dataclass(frozen=True)
 class Visit:

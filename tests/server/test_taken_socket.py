@@ -9,6 +9,8 @@ from toolcrib.errors import ServerError
 from toolcrib.server.options import Options
 from toolcrib.server.taken_socket import address, taken_socket
 
+pytestmark = pytest.mark.process
+
 
 @pytest.mark.parametrize(
     ("host", "shown"), [("0.0.0.0", "127.0.0.1"), ("::", "[::1]"), ("::1", "[::1]"), ("localhost", "localhost")]

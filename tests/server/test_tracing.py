@@ -42,6 +42,7 @@ def told_spans(*, content: bool) -> tuple[str, dict[str, ReadableSpan]]:
     return session, {span.name: span for span in exporter.get_finished_spans()}
 
 
+@pytest.mark.process
 def test_a_run_is_a_tree_of_spans_in_the_trace_of_its_caller() -> None:
     session, spans = told_spans(content=False)
     assert set(spans) == {
@@ -70,6 +71,7 @@ def test_a_run_is_a_tree_of_spans_in_the_trace_of_its_caller() -> None:
     assert "toolcrib.discovery.query" not in found
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("content", [False, True], ids=["not asked for", "asked for"])
 def test_content_is_in_spans_only_when_asked_for(content: bool) -> None:
     _, spans = told_spans(content=content)
@@ -121,6 +123,7 @@ def test_logs_are_json_with_session_and_trace() -> None:
     assert "session" not in outside
 
 
+@pytest.mark.process
 def test_the_log_of_a_request_has_no_query_in_it(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, logger="toolcrib.server.access")
     with scene() as here:

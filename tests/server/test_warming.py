@@ -31,6 +31,7 @@ class SlowIndex(ToolIndex):
         return super().search(*args, **options)
 
 
+@pytest.mark.process
 def test_a_server_is_not_ready_while_it_warms_up_but_answers() -> None:
     shop = Shop()
     index = SlowIndex(shop.catalog)

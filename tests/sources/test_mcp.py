@@ -19,6 +19,8 @@ from toolcrib.sources.mcp_server import McpServer
 from toolcrib.sources.mcp_tool import McpToolCall, risk_of
 from toolcrib.sources.source import SourceState
 
+pytestmark = pytest.mark.process
+
 HANGS = {"connect_seconds": "did not start", "list_seconds": "did not list"}
 
 

@@ -180,6 +180,7 @@ def test_the_verbs_log_in_and_out(desk: Desk, home: Path, monkeypatch: pytest.Mo
     assert "tokens" not in json.loads(held.read_text())  # nothing but our name there
 
 
+@pytest.mark.process
 def test_a_server_that_asks_for_no_login_is_left_as_it_is(home: Path, capsys: Captured) -> None:
     listening = socket.create_server(("127.0.0.1", 0))
     app = FastMCP("open").http_app()

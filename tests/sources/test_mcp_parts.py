@@ -21,6 +21,7 @@ from toolcrib.sources.shelf import Shelf
 from toolcrib.sources.source import SourceState
 
 
+@pytest.mark.process
 async def test_a_server_of_the_newer_protocol_is_listened_to() -> None:
     catalog = Catalog()
     server = McpServer(name="telling", transport="stdio", command=sys.executable, arguments=(LISTENING,))
@@ -32,12 +33,14 @@ async def test_a_server_of_the_newer_protocol_is_listened_to() -> None:
         assert (await called(catalog, "telling__grown")).text == "new"
 
 
+@pytest.mark.process
 async def test_what_a_server_prints_between_its_answers_is_passed_over() -> None:
     catalog = Catalog()
     async with running(scripted(tools=offering("mumble", "echo")), catalog):
         assert (await called(catalog, "shop__mumble", text="well")).text == "well"
 
 
+@pytest.mark.process
 async def test_a_call_in_a_long_pause_fails_at_once_and_says_when_to_come_back() -> None:
     time = ManualTime()
     catalog = Catalog()
@@ -51,6 +54,7 @@ async def test_a_call_in_a_long_pause_fails_at_once_and_says_when_to_come_back()
     await source.stop()
 
 
+@pytest.mark.process
 async def test_a_server_that_was_well_for_long_is_started_again_soon() -> None:
     time = ManualTime()
     catalog = Catalog()
@@ -121,6 +125,7 @@ def test_a_breaker_lets_one_try_when_a_pause_is_over() -> None:
     assert [breaker.may_try(), breaker.may_try()] == [True, True]
 
 
+@pytest.mark.process
 async def test_a_group_stops_all_also_when_one_fails_to() -> None:
     class Stuck(McpSource):
         async def stop(self) -> None:

@@ -8,7 +8,7 @@ from tests.support.stores import Backend, Clock, PostgresBackend, SqliteBackend
 from toolcrib.stores.store import Store
 
 
-@pytest.fixture(scope="session", params=["sqlite", "postgres"])
+@pytest.fixture(scope="session", params=["sqlite", pytest.param("postgres", marks=pytest.mark.process)])
 def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Backend:
     if request.param == "postgres":
         return PostgresBackend(request.getfixturevalue("postgres"))

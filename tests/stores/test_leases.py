@@ -252,6 +252,7 @@ def test_this_process_is_not_gone() -> None:
     assert Owner.here() == here
 
 
+@pytest.mark.process
 def test_a_process_that_ended_is_gone() -> None:
     here = Owner.here()
     assert Owner(here.host, ended().pid, "1").is_gone()
@@ -263,10 +264,12 @@ def test_another_process_with_the_same_number_is_not_the_owner() -> None:
     assert Owner(here.host, here.pid, "1").is_gone()
 
 
+@pytest.mark.process
 def test_a_process_of_another_machine_cannot_be_told_from_here() -> None:
     assert not Owner("elsewhere||", ended().pid, "1").is_gone()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("platform", ["darwin", "win32"])
 def test_without_proc_a_process_is_gone_only_if_the_system_says_so(
     platform: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -10,7 +10,7 @@ from tests.support.store_process import line, process, tell
 from toolcrib.stores.record import SessionRecord
 from toolcrib.stores.store import open_store
 
-pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+pytestmark = [pytest.mark.process, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
 
 
 async def read(place: str) -> SessionRecord:

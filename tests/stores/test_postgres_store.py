@@ -67,6 +67,7 @@ async def test_what_was_kept_before_the_connection_broke_is_kept_once(postgres_u
         assert await store.sessions() != await other.sessions() == ()
 
 
+@pytest.mark.process
 async def test_a_session_outlives_a_restart_of_the_database() -> None:
     with PostgresServer() as server:
         place = server.new_database()

@@ -16,7 +16,10 @@ from toolcrib.stores.store import open_store
 
 KILLS = 15
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL"),
+]
 
 
 def killed_somewhere(place: str, chance: random.Random) -> list[str]:

@@ -196,6 +196,7 @@ def test_one_store_serves_several_event_loops(tmp_path: Path) -> None:
     asyncio.run(store.close())
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_child_opens_the_file_anew(tmp_path: Path) -> None:

@@ -395,6 +395,7 @@ def test_names_that_providers_refuse_are_refused_with_a_name_that_works(name: st
     assert tool(search_images, name=suggestion).name == suggestion
 
 
+@pytest.mark.process
 def test_the_tool_itself_needs_no_pydantic() -> None:
     code = (
         "import sys, toolcrib.tools.tool, toolcrib.tools.function, toolcrib.catalog; print('pydantic' in sys.modules)"

@@ -1,6 +1,7 @@
 """Which features get a row of the table."""
 
 import numpy as np
+import pytest
 
 from training.encode import Bags, choose_features, encode
 
@@ -12,6 +13,7 @@ def test_bags_are_read_end_to_end() -> None:
     assert bags.some(np.array([1]), np.array([9, 9, 7, 9, 9, 9])).tolist() == [7]
 
 
+@pytest.mark.process
 def test_a_small_language_gets_its_share_of_the_rows() -> None:
     texts = [f"word{number} other{number}" for number in range(400)] + ["ካርታ", "ሰዓት"]
     encoded = encode(texts, processes=1)
@@ -23,6 +25,7 @@ def test_a_small_language_gets_its_share_of_the_rows() -> None:
     assert np.isin(own, chosen).all()
 
 
+@pytest.mark.process
 def test_what_a_model_already_has_keeps_its_row() -> None:
     encoded = encode(["often often often", "seldom"], processes=1)
     seldom = encoded.words.some(np.array([1]))

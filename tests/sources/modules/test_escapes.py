@@ -99,6 +99,7 @@ def test_there_are_more_than_a_hundred_attempts() -> None:
     assert len(set(ATTEMPTS)) > 100
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("attempt", ATTEMPTS, ids=lambda text: ascii(text)[:60])
 async def test_no_path_leads_out(scene: Scene, attempt: str) -> None:
     files = Calls("filesystem", scene.root)
@@ -128,6 +129,7 @@ async def test_no_path_leads_out(scene: Scene, attempt: str) -> None:
     assert scene.around() == scene.before
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", NAMES)
 async def test_folders_behind_links_are_neither_listed_nor_searched(scene: Scene, name: str) -> None:
     files = Calls("filesystem", scene.root)
@@ -135,6 +137,7 @@ async def test_folders_behind_links_are_neither_listed_nor_searched(scene: Scene
         assert "outside the work folder" in await files.refused(tool, path=name, **arguments)
 
 
+@pytest.mark.process
 async def test_a_search_through_everything_does_not_follow_links(scene: Scene) -> None:
     for ripgrep in (True, False):
         files = Calls("filesystem", scene.root, ripgrep=ripgrep)
@@ -164,6 +167,7 @@ async def test_links_that_stay_inside_work(scene: Scene) -> None:
     assert (await files.done("fs_read", path="sub/deep/home/note"))["path"] == "inner/note.txt"
 
 
+@pytest.mark.process
 async def test_a_folder_swapped_for_a_link_again_and_again_shows_nothing(scene: Scene) -> None:
     """Somebody in the work folder swaps `race` for a link to the outside while we read and write there."""
     root = scene.root

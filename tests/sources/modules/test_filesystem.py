@@ -293,6 +293,7 @@ async def test_a_folder_is_listed_by_name(files: Calls, tmp_path: Path) -> None:
     assert "goes through something that is not a folder" in await files.refused("fs_list", path="b.txt")
 
 
+@pytest.mark.process
 async def test_file_names_in_every_script_go_in_and_out(files: Calls, tmp_path: Path) -> None:
     names = ["żółć.txt", "日本語.md", "🦄.json", "مرحبا.txt", "a b 'c' \"d\".txt".replace('"', "_"), "-rf", "#x%20.txt"]
     for name in names:
@@ -305,6 +306,7 @@ async def test_file_names_in_every_script_go_in_and_out(files: Calls, tmp_path: 
         assert found["matches"] == [{"path": "ünïcode/日本語.md", "line": 1, "text": "日本語.md"}]
 
 
+@pytest.mark.process
 async def test_names_that_are_no_text_are_shown_and_searched(files: Calls, tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"odd\xff.txt")).write_text("needle")
     assert [row["path"] for row in (await files.done("fs_list"))["entries"]] == ["odd\\xff.txt"]

@@ -45,6 +45,7 @@ def places(found: dict[str, Any]) -> list[str]:
     return [f"{match['path']}:{match['line']}" for match in found["matches"]]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("ripgrep", [pytest.param(True, marks=needs_ripgrep), False])
 @pytest.mark.parametrize(
     ("arguments", "found"),
@@ -72,6 +73,7 @@ async def test_lines_are_found(tmp_path: Path, ripgrep: bool, arguments: dict[st
     assert places(await files.done("fs_grep", **arguments)) == found
 
 
+@pytest.mark.process
 async def test_a_match_tells_file_line_and_text(tmp_path: Path) -> None:
     write(tmp_path, {"a.txt": b"x" * 400 + b"\nneedle\r\n"})
     files = Calls("filesystem", tmp_path)
@@ -83,12 +85,14 @@ async def test_a_match_tells_file_line_and_text(tmp_path: Path) -> None:
     assert long["text"] == "x" * 300 + "..."
 
 
+@pytest.mark.process
 async def test_only_so_many_matches_are_given(tmp_path: Path) -> None:
     write(tmp_path, {"a": b"x\n" * 5, "b": b"x\n" * 5})
     found = await Calls("filesystem", tmp_path).done("fs_grep", pattern="x", limit=7)
     assert (len(found["matches"]), found["cut"]) == (7, True)
 
 
+@pytest.mark.process
 async def test_large_files_are_left_out(tmp_path: Path) -> None:
     write(tmp_path, {"large": b"needle\n" * 1000, "small": b"needle\n"})
     for ripgrep in (True, False):
@@ -97,6 +101,7 @@ async def test_large_files_are_left_out(tmp_path: Path) -> None:
     assert "larger than 1,000 bytes" in await files.refused("fs_grep", pattern="needle", path="large")
 
 
+@pytest.mark.process
 async def test_an_expression_that_is_none_is_explained(tmp_path: Path) -> None:
     said = await Calls("filesystem", tmp_path).refused("fs_grep", pattern="foo(")
     assert said == (
@@ -105,6 +110,7 @@ async def test_an_expression_that_is_none_is_explained(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.process
 async def test_an_expression_that_never_ends_is_stopped(tmp_path: Path) -> None:
     write(tmp_path, {"a.txt": b"a" * 60 + b"!\n"})
     files = Calls("filesystem", tmp_path, search_seconds=0.5)
@@ -114,6 +120,7 @@ async def test_an_expression_that_never_ends_is_stopped(tmp_path: Path) -> None:
     assert "took too long" in await at_once.refused("fs_grep", pattern="a")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("ripgrep", [pytest.param(True, marks=needs_ripgrep), False])
 async def test_a_walk_that_takes_too_long_is_stopped(
     tmp_path: Path, ripgrep: bool, monkeypatch: pytest.MonkeyPatch
@@ -126,6 +133,7 @@ async def test_a_walk_that_takes_too_long_is_stopped(
     assert "Give a `path` further down." in await files.refused("fs_grep", pattern="needle")
 
 
+@pytest.mark.process
 async def test_a_file_that_cannot_be_read_does_not_stop_a_search(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,6 +151,7 @@ async def test_a_file_that_cannot_be_read_does_not_stop_a_search(
         assert places(await files.done("fs_grep", pattern="needle")) == ["b.txt:1"]
 
 
+@pytest.mark.process
 def test_a_ripgrep_that_fails_is_not_believed(tmp_path: Path) -> None:
     for program in ("/nowhere/rg", shutil.which("false") or "false"):
         options: Any = {"ignore_case": False, "skipped": [], "most_bytes": 10, "seconds": 5}
@@ -207,6 +216,7 @@ pieces = st.sampled_from(
 patterns = st.lists(pieces, min_size=1, max_size=4).map("".join)
 
 
+@pytest.mark.process
 @needs_ripgrep
 def test_ripgrep_changes_nothing_but_the_time(tmp_path: Path) -> None:
     with_it, without = (Calls("filesystem", tmp_path, ripgrep=ripgrep) for ripgrep in (True, False))
@@ -341,6 +351,7 @@ async def test_files_are_found_by_name(tmp_path: Path) -> None:
     assert (await files.done("fs_glob", pattern="d.py"))["note"].endswith("To look in all folders, use **/d.py.")
 
 
+@pytest.mark.process
 async def test_a_folder_deeper_than_anybody_needs_ends_the_walk(tmp_path: Path) -> None:
     deep = tmp_path.joinpath(*["d"] * 70)
     deep.mkdir(parents=True)

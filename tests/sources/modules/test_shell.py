@@ -20,6 +20,8 @@ from toolcrib.sources.modules.registry import module
 from toolcrib.sources.modules.shell import job, leftovers, tools as shell_tools
 from toolcrib.sources.modules.shell.sandbox import find_bubblewrap, wrapped
 
+pytestmark = pytest.mark.process
+
 # Not the one of a virtual environment: that may lie in a folder which a sandbox does not show.
 PYTHON: str = getattr(sys, "_base_executable", sys.executable)
 

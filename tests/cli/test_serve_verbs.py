@@ -61,7 +61,11 @@ def listener(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Listener:
     monkeypatch.setenv("TOOLCRIB_STORE", str(tmp_path / "sessions.db"))
     monkeypatch.setenv("TOOLCRIB_CMS_DATA", str(tmp_path / "cms"))
     here = Listener()
-    monkeypatch.setattr("toolcrib.server.logs.log_as_json", here.levels.append)
+
+    def note_level(level: int) -> None:
+        here.levels.append(level)
+
+    monkeypatch.setattr("toolcrib.server.logs.log_as_json", note_level)
     monkeypatch.setattr(listening, "listen", here)
     return here
 

@@ -22,7 +22,7 @@ from toolcrib.tools.tool import Tool
 ENGLISH = ("metatool_single", "metatool_multi", "bfcl", "azuremcp", "sealtools", "toolbench", "toollens", "ultratool")
 MULTILINGUAL = ("ml_tldr", "ml_vscode", "ml_cms_actions", "ml_apps", "ml_activepieces")
 OPEN_SETS = ENGLISH + MULTILINGUAL
-CATALOGUE = "mcp_catalogue"  # real MCP tools without queries: load and distractors
+CATALOG = "mcp_catalogue"  # real MCP tools without queries: load and distractors
 
 MAX_QUERIES = 2_000
 MAX_NAME = 64
@@ -45,7 +45,7 @@ class Query(LabelledQuery):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchSet:
-    """One catalogue with the requests of one split; `names` maps the data's tool ids to our names."""
+    """One catalog with the requests of one split; `names` maps the data's tool ids to our names."""
 
     name: str
     tools: tuple[Tool, ...]
@@ -102,7 +102,7 @@ def sample(queries: Sequence[Query], limit: int | None) -> list[Query]:
 
 
 def as_tool(row: Mapping[str, Any], name: str) -> Tool:
-    """The tool as any catalogue would hold it. What a safe name cannot say moves to the description."""
+    """The tool as any catalog would hold it. What a safe name cannot say moves to the description."""
     description = row.get("description") or ""
     if readable(row["name"]) not in readable(name):
         description = f"{row['name']}. {description}".rstrip()

@@ -32,7 +32,7 @@ from fastmcp.server.transforms.search import BM25SearchTransform
 from fastmcp.tools.base import Tool as TheirTool, ToolResult as TheirResult
 
 from benchmarks import poison, report
-from benchmarks.latency import catalogue, requests
+from benchmarks.latency import requests, tools_of_size
 from toolcrib.evals.retrieval import percentile
 
 RESULTS = Path(__file__).parent / "results"
@@ -62,7 +62,7 @@ class Echo(TheirTool):
 
 def upstream(size: int) -> FastMCP[Any]:
     server: FastMCP[Any] = FastMCP("upstream")
-    for tool in catalogue(size):
+    for tool in tools_of_size(size):
         server.add_tool(Echo(name=tool.name, description=tool.description, parameters=dict(tool.parameters)))
     free = {"type": "object", "properties": {"text": {"type": "string"}}}
     server.add_tool(Echo(name="echo", description="Say the text again.", parameters=free))

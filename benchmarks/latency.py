@@ -4,7 +4,7 @@
     python benchmarks/latency.py --sizes 100,1000
     python benchmarks/latency.py --one 1000 --python   # here, without the compiled loops
 
-Tools are the real MCP catalogue; beyond its 13,017, copies with other names and a word more. Each size runs in a
+Tools are the real MCP catalog; beyond its 13,017, copies with other names and a word more. Each size runs in a
 process of its own, so that memory means what that many tools add to an interpreter that has everything imported.
 """
 
@@ -65,7 +65,7 @@ def main() -> None:
 
 def ours_at(size: int) -> dict[str, Any]:
     """Build, search, add and weigh an index of `size` tools."""
-    tools, queries = catalogue(size + ADDED), requests(QUERIES)
+    tools, queries = tools_of_size(size + ADDED), requests(QUERIES)
     loaded = build(Toolcrib, tools[:1])  # imports, model and thread pools are there before memory counts
     loaded.search(queries[0])
     before = memory_mb()
@@ -91,7 +91,7 @@ def ours_at(size: int) -> dict[str, Any]:
 
 def beside_fastmcp(size: int) -> dict[str, Any]:
     """The same requests to both, one after the other, so that noise meets both."""
-    tools, queries = catalogue(size), requests(PEER_QUERIES)
+    tools, queries = tools_of_size(size), requests(PEER_QUERIES)
     mine, theirs = timed(build(Toolcrib, tools), queries), timed(build(FastMCP, tools), queries)
     p50, peer = percentile(mine, 50), percentile(theirs, 50)
     return {"tools": size, "p50_ms": p50, "fastmcp_p50_ms": peer, "ratio": peer / p50}
@@ -125,9 +125,9 @@ def added_visible_ms(arm: Toolcrib, tool: Tool) -> float:
     return took
 
 
-def catalogue(size: int) -> list[Tool]:
+def tools_of_size(size: int) -> list[Tool]:
     """`size` tools: the real ones in an order of their own, then variations of them."""
-    real = list(data.load(data.CATALOGUE).tools)
+    real = list(data.load(data.CATALOG).tools)
     random.Random(0).shuffle(real)
     tools = real[:size]
     turn = 0

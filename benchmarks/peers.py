@@ -107,10 +107,10 @@ class Ratel:
     def __init__(self) -> None:
         from ratel_ai import ExecutableTool, ToolCatalog
 
-        self._catalogue, self._make = ToolCatalog, ExecutableTool
+        self._catalog, self._make = ToolCatalog, ExecutableTool
 
     def build(self, tools: Sequence[Tool]) -> None:
-        self._tools = self._catalogue()
+        self._tools = self._catalog()
         finish(
             self._tools.register(
                 self._make(

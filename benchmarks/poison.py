@@ -1,6 +1,6 @@
 """Whether a tool can buy its rank: real tools, some of which want to be found for everything.
 
-The requests and the tools that serve them are those of a public set; the others are real MCP tools from the catalogue,
+The requests and the tools that serve them are those of a public set; the others are real MCP tools from the catalog,
 twenty of which say in their description, or in their parameters, whatever could bring them up. All come as they would
 through the gateway.
 """
@@ -69,7 +69,7 @@ def table() -> Table:
     """How often a poisoned tool is first, or among five, and whether the right tool still is."""
     asked = data.load(SET, limit=QUERIES)
     names = {tool.name for tool in asked.tools}
-    others = [tool for tool in data.load(data.CATALOGUE).tools if tool.name not in names]
+    others = [tool for tool in data.load(data.CATALOG).tools if tool.name not in names]
     chosen = random.Random(0).sample(others, BYSTANDERS + POISONED)
     rows: list[list[object]] = [
         ["what 20 of the tools say", "one is first", "one is in five", "right first", "right in five"]

@@ -42,7 +42,7 @@ RESULTS = Path(__file__).parent / "results"
 STEPS = 12
 TURNS = 25
 MOST_MS = 10  # a step, beyond Pydantic AI's own
-MOST_GROWTH_MS = 2  # from the smallest catalogue to the largest
+MOST_GROWTH_MS = 2  # from the smallest catalog to the largest
 SIZES = (45, 1_000, 10_000)
 SAID = (*[("tool_0", {"text": "x"})] * (STEPS - 1), "Done.")
 
@@ -51,7 +51,7 @@ async def call(arguments: Mapping[str, Any], context: object = None, /) -> ToolR
     return ToolResult.of("ok")
 
 
-def catalogue(size: int) -> Catalog:
+def catalog_of_size(size: int) -> Catalog:
     """So many tools that do nothing."""
     parameters = {"type": "object", "properties": {"text": {"type": "string"}}}
     return Catalog(
@@ -74,7 +74,7 @@ class Took:
 
 @dataclass(frozen=True)
 class Measured:
-    """One size of the catalogue."""
+    """One size of the catalog."""
 
     tools: int
     bare: Took
@@ -100,7 +100,7 @@ async def ours(catalog: Catalog, index: ToolIndex, store: SqliteStore) -> None:
 
 async def measured(size: int, turns: int) -> Measured:
     """The three ways, taking turns; the first turn of each warms it up."""
-    catalog = catalogue(size)
+    catalog = catalog_of_size(size)
     index = ToolIndex(catalog)
     with tempfile.TemporaryDirectory() as folder:
         async with (
@@ -142,7 +142,7 @@ def promises(found: list[Measured], load: float) -> list[Promise]:
     return [
         (f"under {MOST_MS} ms of the processor a step, at every size", f"{cpu:.1f} ms at most", cpu < MOST_MS),
         (f"under {MOST_MS} ms by the clock", f"{least:.1f} ms at most", least < MOST_MS if idle else None),
-        ("independent of the size of the catalogue", f"{growth:+.1f} ms of the processor", growth < MOST_GROWTH_MS),
+        ("independent of the size of the catalog", f"{growth:+.1f} ms of the processor", growth < MOST_GROWTH_MS),
     ]
 
 

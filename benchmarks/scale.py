@@ -3,11 +3,11 @@
     python benchmarks/scale.py quality                 # Recall@5 of both indexes on every open set
     python benchmarks/scale.py size 100000             # build, search and weigh that many tools
     python benchmarks/scale.py beside 100000           # the in-process index, for the same figures
-    python benchmarks/scale.py catalogue 10000         # the shared catalogue: register, start a replica, follow changes
+    python benchmarks/scale.py catalog 10000         # the shared catalog: register, start a replica, follow changes
     python benchmarks/scale.py report                  # the page, from what was measured so far
 
 Each verb keeps its figures in benchmarks/results/scale.json and writes the page anew, so that an hour of building a
-million tools is not lost with the next run. Tools are the MCP catalogue and variations of it, as in `latency.py`.
+million tools is not lost with the next run. Tools are the MCP catalog and variations of it, as in `latency.py`.
 PostgreSQL runs on the same machine, without fsync: the figures tell what the work costs, not what a disk does.
 """
 
@@ -58,7 +58,7 @@ SETTINGS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("verb", choices=["quality", "size", "beside", "catalogue", "report", "replica"])
+    parser.add_argument("verb", choices=["quality", "size", "beside", "catalog", "report", "replica"])
     parser.add_argument("what", nargs="?", help="how many tools; for `replica`, the database")
     parser.add_argument("--queries", type=int, default=QUALITY_QUERIES)
     chosen = parser.parse_args()
@@ -70,8 +70,8 @@ def main() -> None:
             keep("quality", name, quality(name, chosen.queries))
     elif chosen.verb == "size":
         keep("postgres", chosen.what, size(int(chosen.what)))
-    elif chosen.verb == "catalogue":
-        keep("catalogue", chosen.what, asyncio.run(shared_catalogue(int(chosen.what))))
+    elif chosen.verb == "catalog":
+        keep("catalog", chosen.what, asyncio.run(shared_catalog(int(chosen.what))))
     elif chosen.verb == "beside":
         keep("in_process", chosen.what, in_fresh_process(latency.__file__, "--one", chosen.what))
     write_page()
@@ -108,14 +108,14 @@ def size(tools: int) -> dict[str, Any]:
         return {**figures, **in_fresh_process(__file__, "replica", url)}
 
 
-async def shared_catalogue(tools: int) -> dict[str, Any]:
+async def shared_catalog(tools: int) -> dict[str, Any]:
     """Register so many tools, let a replica start, and time how long changes take to reach it."""
     from toolcrib.catalog.catalog import Catalog
     from toolcrib.postgres.catalog import SharedCatalog
     from toolcrib.postgres.database import PostgresDatabase
     from toolcrib.postgres.replica import SharedSource
 
-    held = list(catalogue(tools))
+    held = list(tools_of_size(tools))
     with PostgresServer() as server:
         url = server.new_database()
         async with PostgresDatabase(url) as database, PostgresDatabase(url) as elsewhere:
@@ -180,13 +180,13 @@ def build(url: str, tools: int) -> dict[str, float]:
 def load(url: str, tools: int, number: int) -> None:
     """One process's share of the tools."""
     index = PostgresIndex(url, tenant=TENANT)
-    index.put(islice(catalogue(tools), number, None, LOADERS))
+    index.put(islice(tools_of_size(tools), number, None, LOADERS))
     index.close()
 
 
-def catalogue(size: int) -> Iterator[Tool]:
-    """The tools of `latency.catalogue`, without holding all of them."""
-    real = list(data.load(data.CATALOGUE).tools)
+def tools_of_size(size: int) -> Iterator[Tool]:
+    """The tools of `latency.tools_of_size`, without holding all of them."""
+    real = list(data.load(data.CATALOG).tools)
     random.Random(0).shuffle(real)
     variations = (latency.variation(tool, f"v{turn}") for turn in count(1) for tool in real)
     yield from real[:size]
@@ -262,7 +262,7 @@ def server_cpu_seconds(connection: psycopg.Connection[Any]) -> float:
 
 
 def fresh_tools(number: int) -> list[Tool]:
-    return [latency.variation(tool, f"added{at}") for at, tool in enumerate(islice(catalogue(number), number))]
+    return [latency.variation(tool, f"added{at}") for at, tool in enumerate(islice(tools_of_size(number), number))]
 
 
 def added_visible_ms(index: PostgresIndex, tool: Tool) -> float:
@@ -325,7 +325,7 @@ def write_page() -> None:
     for part, title, first in (
         ("postgres", "Tools in PostgreSQL", "`PostgresIndex`"),
         ("in_process", "The same tools in the process", "`ToolIndex`"),
-        ("catalogue", "The shared catalogue", "`SharedCatalog`"),
+        ("catalog", "The shared catalog", "`SharedCatalog`"),
     ):
         if sizes := dict(sorted(held.get(part, {}).items(), key=lambda one: int(one[0]))):
             keys = [key for key in max(sizes.values(), key=len) if key != "tools"]

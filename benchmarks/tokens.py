@@ -4,7 +4,7 @@
     python benchmarks/tokens.py --sizes 45,200
 
 Counted is what a request carries because of its tools: system prompt, definitions, discovery's calls and results, and
-active protocols; exact o200k. The 45 tools are those of the CMS, the others a random draw from the MCP catalogue. Exit
+active protocols; exact o200k. The 45 tools are those of the CMS, the others a random draw from the MCP catalog. Exit
 status 1 means that a promise at the end of the page is broken.
 """
 
@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that it also 
 
 import toolcrib_cms
 from benchmarks import report
-from benchmarks.latency import catalogue
+from benchmarks.latency import tools_of_size
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.costs import (
     Overhead,
@@ -99,8 +99,8 @@ def agent_prompt() -> tuple[int, str]:
 
 
 def measured(size: int, prompt: int) -> dict[str, Any]:
-    """One catalogue in every mode; each figure includes the system prompt."""
-    tools = cms_tools() if size == CMS else catalogue(size)
+    """One catalog in every mode; each figure includes the system prompt."""
+    tools = cms_tools() if size == CMS else tools_of_size(size)
     catalog = Catalog(tools)
     index = ToolIndex(catalog)
     direct, compact = direct_overhead(tools), compact_overhead(tools)
@@ -131,7 +131,7 @@ def cms_tools() -> list[Tool]:
 
 
 def requests(tools: Sequence[Tool]) -> list[list[str]]:
-    """Two requests a session, each for a tool of the catalogue in its own words."""
+    """Two requests a session, each for a tool of the catalog in its own words."""
     dice = random.Random(0)
     return [
         sample_queries(dice.sample(list(tools), 2), 1) + sample_queries(dice.sample(list(tools), 2), 1)
@@ -178,7 +178,7 @@ def kept(figures: Sequence[dict[str, Any]], notes: dict[str, Any], *, placeholde
     starts = sorted({start for row in figures for start in row["discovery_step_0"]})
     promises = [
         (
-            "discovery at step 0 does not grow with the catalogue",
+            "discovery at step 0 does not grow with the catalog",
             f"{' to '.join(f'{start:,}' for start in starts)} tokens at every size",
             len(starts) == 1,
         ),
@@ -235,12 +235,12 @@ def write(
         "## Each mode",
         report.markdown(overview(figures)),
         f"*After a search*: the median of {SESSIONS} sessions (in brackets, the 90th percentile), each with two "
-        "requests for tools of the catalogue in their own words, of which the search is sure. *Vague*: the dearest of "
+        "requests for tools of the catalog in their own words, of which the search is sure. *Vague*: the dearest of "
         f"{len(VAGUE)} requests that name no tool, such as {VAGUE[0]!r}. *Browse* shows five tools; the category index "
         "is the first page of `list_categories`.",
         "*Direct* is paid at every step, but providers cache a prompt that does not change; what that saves is not "
         f"here. Of the {figures[-1]['tools']:,} tools {figures[-1]['without_parameters']:,} take no arguments, most "
-        "because they were collected without their schemas: a catalogue of whole definitions costs more than this.",
+        "because they were collected without their schemas: a catalog of whole definitions costs more than this.",
         "## Which mode `auto` takes, at 20 % of the window",
         report.markdown(modes(figures)),
         "## What was promised",

@@ -39,7 +39,7 @@ def sections(arms: Arms, sets: Sequence[BenchSet], say: Callable[[str], None]) -
 
 
 def junk(arms: Arms, sets: Sequence[BenchSet]) -> Table:
-    """How often each arm hands out tools for small talk, whatever the catalogue."""
+    """How often each arm hands out tools for small talk, whatever the catalog."""
     requests = list(read_jsonl(HERE / "data" / "unanswerable.jsonl"))
     groups = {"all": requests, "English": [row for row in requests if row["lang"] == "en"]}
     rows = []
@@ -48,7 +48,7 @@ def junk(arms: Arms, sets: Sequence[BenchSet]) -> Table:
         for group, asked in groups.items():
             answered = [sum(bool(arm.search(row["text"])) for row in asked) / len(asked) for arm in built]
             rows.append([bench_set.name, f"{len(asked)} {group}", *map(percent, answered)])
-    return [["catalogue", "requests", *arms], *rows]
+    return [["catalog", "requests", *arms], *rows]
 
 
 def spelling(arms: Arms) -> Table:

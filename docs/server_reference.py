@@ -43,7 +43,7 @@ Beside these stand those of the process (`process_*`, `python_info`).
 |---|---|---|---|
 """
 _MORE_ON_METRICS = """
-`tool` is the name of a tool in the catalogue, of at most 500 of them; whatever else a model calls is `other`. `arm` is
+`tool` is the name of a tool in the catalog, of at most 500 of them; whatever else a model calls is `other`. `arm` is
 the part of the search that decided: `exact`, `lexical`, `blended`, `dense` or `none`. `request_type` is A (no search),
 B (one) or C (several). `part` is what tokens were spent on: `prompt`, `definitions`, `protocols`, `memory`, `history`.
 

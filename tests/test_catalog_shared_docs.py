@@ -1,11 +1,11 @@
-"""What the pages show about the shared catalogue and the index in PostgreSQL runs."""
+"""What the pages show about the shared catalog and the index in PostgreSQL runs."""
 
 import runpy
 from pathlib import Path
 
 import pytest
 
-SNIPPETS = Path(__file__).parents[1] / "docs_src" / "shared_catalogue"
+SNIPPETS = Path(__file__).parents[1] / "docs_src" / "shared_catalog"
 
 
 async def test_the_snippets_do_what_the_guide_says(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
 """Requests to tools in the words of people who do not know the tool; written for this project (`data/`).
 
-`mcp_requests.tsv` asks for tools of the MCP catalogue, one line a tool: its id, two requests in English, a language and
+`mcp_requests.tsv` asks for tools of the MCP catalog, one line a tool: its id, two requests in English, a language and
 a request in it. `operation_requests.tsv` does the same for operations of web services, by the names that
 `interfaces.py` gives them. `invented_tools.tsv` brings its tools along: name, a language and the description in it,
 then the requests, each behind its language. `stories.tsv` has longer requests to one to four of the invented tools: a
@@ -44,7 +44,7 @@ class Story(NamedTuple):
 
 
 def mcp_requests(folder: Path = DATA) -> Iterator[Asked]:
-    """All requests to tools of the MCP catalogue, by the tools' ids."""
+    """All requests to tools of the MCP catalog, by the tools' ids."""
     return _requests(folder / "mcp_requests.tsv")
 
 

@@ -38,7 +38,7 @@ def language_of(file: Path) -> str:
 
 
 def mo_pairs(content: bytes) -> Iterator[tuple[str, str]]:
-    """English and translation out of a compiled catalogue; of plurals the first form, without contexts."""
+    """English and translation out of a compiled catalog; of plurals the first form, without contexts."""
     order = "<" if content[:4] == b"\xde\x12\x04\x95" else ">"
     count, originals, translations = struct.unpack(f"{order}3I", content[8:20])
     for index in range(count):
@@ -51,7 +51,7 @@ def mo_pairs(content: bytes) -> Iterator[tuple[str, str]]:
 
 
 def po_pairs(content: str) -> Iterator[tuple[str, str]]:
-    """The same out of a catalogue's source. Plone names its strings and gives the English as a remark."""
+    """The same out of a catalog's source. Plone names its strings and gives the English as a remark."""
     for entry in re.split(r"\n\s*\n", content):
         if re.search(r"^#,.*fuzzy", entry, re.MULTILINE):
             continue

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from benchmarks.data import CATALOGUE, OPEN_SETS, BenchSet, load
+from benchmarks.data import CATALOG, OPEN_SETS, BenchSet, load
 from toolcrib.search.dense import passages
 from training.asked import mcp_requests, purpose, server_of
 
@@ -71,11 +71,11 @@ def bench_pack() -> dict[str, Any]:
 
 
 def _mcp_pack() -> dict[str, Any]:
-    """The MCP catalogue with the requests written to it, and the servers whose requests are held out as a set apart."""
-    catalogue = load(CATALOGUE)
-    tools = dict(zip(catalogue.names, catalogue.tools, strict=True))
+    """The MCP catalog with the requests written to it, and the servers whose requests are held out as a set apart."""
+    catalog = load(CATALOG)
+    tools = dict(zip(catalog.names, catalog.tools, strict=True))
     packed: dict[str, Any] = {}
-    for name, split, apart in ((CATALOGUE, "train", False), ("mcp_strangers", "dev", True)):
+    for name, split, apart in ((CATALOG, "train", False), ("mcp_strangers", "dev", True)):
         number = {id: n for n, id in enumerate(id for id in tools if (purpose(server_of(id)) != "learned") == apart)}
         asked = [[one.text, one.language, [number[one.tool]]] for one in mcp_requests() if one.tool in number]
         packed[name] = {

@@ -3,7 +3,7 @@
     python -m training.fit UNSEEN_MODEL_FOLDER
 
 Fitted on what neither arm has learned from: the `dev` queries of each set for the model that ships, and the `train`
-queries of the English sets for a model trained without any of them, which is how a catalogue looks that nobody trained
+queries of the English sets for a model trained without any of them, which is how a catalog looks that nobody trained
 for. So do requests written for this project (`written_sets.py`) to servers that neither model learned requests to; they
 sound most like what people say, and count thrice. Small talk is from `training/data`. No `test` query and nothing of
 `benchmarks/data` is read.
@@ -47,8 +47,8 @@ from training.written_sets import WRITTEN, written_sets
 
 PER_SET = 1_500
 TALK_PER_SET = 250
-STRANGERS = 12  # requests meant for quite another catalogue; more would teach it to refuse whatever is unusual
-SMALL = (4, 12, 25, 45, 100)  # sizes of the catalogues cut out of the sets
+STRANGERS = 12  # requests meant for quite another catalog; more would teach it to refuse whatever is unusual
+SMALL = (4, 12, 25, 45, 100)  # sizes of the catalogs cut out of the sets
 CUT_OUTS = 6  # of each size
 CANDIDATES = 100
 WRITTEN_COUNTS = 3.0  # a written set, where a public one counts 1
@@ -57,7 +57,7 @@ MEMBERS = 4  # networks fitted from different seeds and averaged: one alone lear
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One request put to one catalogue: what the arms said, and which tools are right (none for small talk)."""
+    """One request put to one catalog: what the arms said, and which tools are right (none for small talk)."""
 
     group: str
     evidence: Candidates
@@ -67,7 +67,7 @@ class Case:
 
 
 class Arms:
-    """Both arms over one catalogue."""
+    """Both arms over one catalog."""
 
     def __init__(self, tools, embedder: BuiltinEmbedder) -> None:
         self.tools = tools
@@ -95,7 +95,7 @@ class Arms:
 
 
 def collect(unseen: Path) -> list[Case]:
-    """The cases to fit on: whole catalogues, and small ones cut out of them."""
+    """The cases to fit on: whole catalogs, and small ones cut out of them."""
     ships, stranger = BuiltinEmbedder(), BuiltinEmbedder(unseen)
     # The table has learned from the other files, and would look better on them than on what people will say.
     talk = small_talk("small_talk_west", "small_talk_east", "small_talk_rare_fit")
@@ -131,13 +131,13 @@ def _differ(one: str, other: str) -> bool:
 
 
 def _cut_out(tools, queries, size: int, embedder: BuiltinEmbedder) -> list:
-    """A few catalogues of `size` tools that are much alike, as the tools of one program are, around tools asked for."""
+    """A few catalogs of `size` tools that are much alike, as the tools of one program are, around tools asked for."""
     wholes = embedder.embed_documents([passages(tool)[0] for tool in tools])
     number = {tool.name: index for index, tool in enumerate(tools)}
     asked = list(dict.fromkeys(name for query in queries for name in sorted(query.relevant)))
     seeds = [number[name] for name in asked[:: max(1, len(asked) // CUT_OUTS)][:CUT_OUTS]]
     wanted = np.isin(np.arange(len(tools)), [number[name] for name in asked])
-    # Nearness decides, but tools somebody asks for come first, or large sets would give catalogues nobody asks.
+    # Nearness decides, but tools somebody asks for come first, or large sets would give catalogs nobody asks.
     nearest = [np.argsort(-(wholes @ wholes[seed] + 0.15 * wanted))[:size] for seed in seeds]
     return [[tools[index] for index in sorted(chosen.tolist())] for chosen in nearest]
 

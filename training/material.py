@@ -4,7 +4,7 @@
 |---|---|
 | translations | these two texts mean the same |
 | framed and misspelled | "could you please ...", a typo or a lost accent changes nothing |
-| requests | this request is served by this tool (train splits, the MCP catalogue, web services, invented tools) |
+| requests | this request is served by this tool (train splits, the MCP catalog, web services, invented tools) |
 | names | this name belongs to this description |
 | chatter | this is small talk, near no tool |
 | definitions | this word means this (WordNet, FOLDOC), this package does this (Debian) |

@@ -32,10 +32,10 @@ def serves(index: ToolIndex, name: str, text: str) -> float:
 
 def main() -> None:
     junk = [json.loads(line)["text"] for line in JUNK.read_text(encoding="utf-8").splitlines()]
-    print(f"{'catalogue':16} {'tools':>5}  " + "  ".join(f"{threshold:>11}" for threshold in THRESHOLDS))
+    print(f"{'catalog':16} {'tools':>5}  " + "  ".join(f"{threshold:>11}" for threshold in THRESHOLDS))
     print(f"{'':22}  " + "  ".join(f"{'junk  lost':>11}" for _ in THRESHOLDS))
-    catalogues = {name: load(name, split="train", limit=None) for name in OPEN_SETS}
-    rows = [(name, found.tools, [q for q in found.queries if is_dev(q.text)]) for name, found in catalogues.items()]
+    catalogs = {name: load(name, split="train", limit=None) for name in OPEN_SETS}
+    rows = [(name, found.tools, [q for q in found.queries if is_dev(q.text)]) for name, found in catalogs.items()]
     rows += [(name, found.tools, list(found.queries)) for name, found in written_sets("fitted").items()]
     for name, tools, queries in [("CMS", cms_tools(), []), *rows]:
         index = ToolIndex(Catalog(tools), abstain=False)

@@ -2,7 +2,7 @@
 
 python -m training.train --out OUT                      from the start, on a GPU
 python -m training.train --out OUT --without-requests   sees no request of the English sets: how well it does on
-                                                        catalogues it never met, and what fusion is fitted with
+                                                        catalogs it never met, and what fusion is fitted with
 python -m training.train --out OUT --start MODEL        the second stage alone, from a model (a CPU does it, too): it
                                                         keeps its rows, new ones begin at zero
 """

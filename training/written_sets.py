@@ -1,11 +1,11 @@
-"""The tools with requests written for this project, as catalogues like the public sets: to fit with, and to report on.
+"""The tools with requests written for this project, as catalogs like the public sets: to fit with, and to report on.
 
-A server's tools are asked for together or not at all, so that each catalogue is one nobody trained for.
+A server's tools are asked for together or not at all, so that each catalog is one nobody trained for.
 """
 
 from collections.abc import Mapping, Sequence
 
-from benchmarks.data import CATALOGUE, BenchSet, Query, as_tool, load, unique_names
+from benchmarks.data import CATALOG, BenchSet, Query, as_tool, load, unique_names
 from toolcrib.tools.tool import Tool
 from training.asked import Asked, Purpose, Story, invented_tools, mcp_requests, purpose, server_of, stories
 
@@ -14,10 +14,8 @@ WRITTEN = ("our_mcp", "our_invented", "our_stories")
 
 def written_sets(wanted: Purpose) -> dict[str, BenchSet]:
     """The sets, with what serves this purpose alone."""
-    catalogue = load(CATALOGUE)
-    real = {
-        id: tool for id, tool in zip(catalogue.names, catalogue.tools, strict=True) if purpose(server_of(id)) == wanted
-    }
+    catalog = load(CATALOG)
+    real = {id: tool for id, tool in zip(catalog.names, catalog.tools, strict=True) if purpose(server_of(id)) == wanted}
     invented = {tool.name: tool for tool in invented_tools() if purpose(tool.name) == wanted}
     rows = [{"id": name, "name": name, "description": tool.description} for name, tool in invented.items()]
     names = unique_names(rows)

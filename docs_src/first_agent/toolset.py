@@ -16,7 +16,7 @@ def get_forecast(city: str) -> str:
 
 model = TestModel(call_tools=[])  # in earnest: "openai:gpt-5.4"
 
-toolbox = Toolbox(catalog, surface=search_surface)  # one conversation's view of the catalogue
+toolbox = Toolbox(catalog, surface=search_surface)  # one conversation's view of the catalog
 agent = Agent(model, toolsets=[CribToolset(toolbox)])
 asyncio.run(agent.run("Will it rain in Paris?"))
 

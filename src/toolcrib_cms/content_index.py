@@ -1,7 +1,7 @@
 """Finding content by meaning, with Toolcrib's own index: each piece of content stands in it as a tool would.
 
 Before a search the index takes in what changed in the database since the last one, whoever changed it. Ids are also
-names that a catalogue accepts, so nothing has to be translated back.
+names that a catalog accepts, so nothing has to be translated back.
 """
 
 from collections.abc import Collection as Several, Iterator, Mapping

@@ -1,7 +1,7 @@
 """Every error of the CMS.
 
 ToolcribError
-└── CmsError              the CMS itself cannot work: a broken catalogue, a broken data folder
+└── CmsError              the CMS itself cannot work: a broken catalog, a broken data folder
     └── RefusalError      a request that cannot be done as it was made; the tool tells it to the model
 """
 

@@ -1,4 +1,4 @@
-"""The benchmark of scale: what it measures of the shared catalogue, and the page it writes."""
+"""The benchmark of scale: what it measures of the shared catalog, and the page it writes."""
 
 import json
 from collections.abc import Iterator
@@ -29,14 +29,14 @@ def test_the_page_has_a_table_for_everything_that_was_measured(results: Path) ->
     assert "| replica mb |  | 30.0 |" in page
 
 
-async def test_a_shared_catalogue_is_measured(postgres: object, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_shared_catalog_is_measured(postgres: object, monkeypatch: pytest.MonkeyPatch) -> None:
     tools = [Tool(name=f"tool_{n}", description="Do it.", call=data.never_called) for n in range(5)]
 
-    def catalogue(size: int) -> Iterator[Tool]:
+    def catalog(size: int) -> Iterator[Tool]:
         return iter(tools[:size])
 
-    monkeypatch.setattr(scale, "catalogue", catalogue)
+    monkeypatch.setattr(scale, "catalog", catalog)
     monkeypatch.setattr(scale, "CHANGES", 3)
-    figures = await scale.shared_catalogue(5)
+    figures = await scale.shared_catalog(5)
     assert figures["tools"] == 5
     assert 0 < figures["change_reaches_replica_p50_ms"] <= figures["change_reaches_replica_max_ms"]

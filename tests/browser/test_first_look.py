@@ -42,8 +42,8 @@ def test_the_home_of_the_site_is_a_link_like_its_other_pages(page: Page) -> None
     expect(page.locator(".site-path")).to_have_text(re.compile("^/site/?$"))
 
 
-def test_the_dots_of_the_catalogue_are_explained(page: Page) -> None:
-    page.get_by_role("link", name="Catalogue").click()
+def test_the_dots_of_the_catalog_are_explained(page: Page) -> None:
+    page.get_by_role("link", name="Catalog").click()
     expect(page.get_by_label("What the dots mean")).to_have_text("safemoderatedestructive")
 
 

@@ -1,4 +1,4 @@
-"""Inspector, playground and catalogue, and how the page looks and loads."""
+"""Inspector, playground and catalog, and how the page looks and loads."""
 
 import re
 
@@ -36,7 +36,7 @@ def test_the_playground_explains_hits_and_abstains(page: Page) -> None:
 
 
 def test_a_safe_tool_is_tried_and_a_risky_one_cannot_be(page: Page) -> None:
-    page.get_by_role("link", name="Catalogue").click()
+    page.get_by_role("link", name="Catalog").click()
     page.get_by_label("Filter tools").fill("searchImages")
     page.get_by_role("link", name="cms_searchImages").click()
     page.get_by_role("button", name="Call").click()
@@ -46,13 +46,13 @@ def test_a_safe_tool_is_tried_and_a_risky_one_cannot_be(page: Page) -> None:
     page.get_by_role("button", name="Call").click()
     expect(page.get_by_label("result", exact=True)).to_contain_text("cactus")
     page.get_by_label("Filter tools").fill("")
-    page.locator(".tool-list a[href='#/catalogue/cms_deletePage']").click()
+    page.locator(".tool-list a[href='#/catalog/cms_deletePage']").click()
     expect(page.get_by_role("heading", name="cms_deletePage")).to_be_visible()
     expect(page.get_by_role("button", name="Call")).to_have_count(0)
 
 
-def test_the_catalogue_says_how_well_tools_are_found_and_what_they_cost(page: Page) -> None:
-    page.get_by_role("link", name="Catalogue").click()
+def test_the_catalog_says_how_well_tools_are_found_and_what_they_cost(page: Page) -> None:
+    page.get_by_role("link", name="Catalog").click()
     expect(page.locator(".findings")).to_contain_text(re.compile("is found by its own phrases|finding"))
     expect(page.locator(".costs li")).to_have_count(5)
 

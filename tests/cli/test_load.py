@@ -147,7 +147,7 @@ def test_without_a_place_the_reference_cms_is_loaded() -> None:
         ("gret", "There is no module 'gret'.", "Did you mean 'greet'?"),
         ("gret:catalog", "There is no module 'gret'.", "Did you mean 'greet'?"),
         ("xyzzy.tools", "There is no module 'xyzzy.tools'.", FORMS),
-        ("greet:catalogue", "'catalogue' in 'greet' is not there.", "Did you mean 'catalog'?"),
+        ("greet:catalogs", "'catalogs' in 'greet' is not there.", "Did you mean 'catalog'?"),
         ("greet:hello", "'hello' in 'greet' is a function, not a Catalog.", "It holds: catalog."),
         ("bare:x", "'x' in 'bare' is not there.", "It holds no catalog."),
         ("bare", "'bare' holds no Catalog and no @tool.", "Make one with `catalog = Catalog()`."),

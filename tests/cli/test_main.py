@@ -128,6 +128,11 @@ assert "numpy" not in sys.modules  # and help needs no search
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_the_old_spelling_of_a_verb_still_works(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["catalogue", "status", "--store", "talks.db"]) == 4
+    assert capsys.readouterr().err.startswith("error: A shared catalog needs a PostgreSQL database.")
+
+
 def test_the_list_of_verbs_says_what_each_verb_says_of_itself() -> None:
     whole = make_app()
     own = {verb: (whole[verb].help or "").partition("\n")[0] for verbs in VERBS.values() for verb in verbs}

@@ -78,7 +78,7 @@ def test_without_the_vocabulary_the_verb_says_so(
     assert "pip install 'toolcrib[tokens]'" in err
 
 
-def test_an_empty_catalogue_costs_its_search_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_an_empty_catalog_costs_its_search_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "no_tools_here.py").write_text("from toolcrib import Catalog\n\ncatalog = Catalog()\n")
     assert main(["tokens", "--from", str(tmp_path / "no_tools_here.py"), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

@@ -1,4 +1,4 @@
-"""Surface browse: five fixed tools walk a catalogue page by page and run what was found."""
+"""Surface browse: five fixed tools walk a catalog page by page and run what was found."""
 
 # ruff: noqa: E501 - whole lines, as a model reads them
 
@@ -78,7 +78,7 @@ async def test_many_categories_come_in_pages() -> None:
     assert await said(box, "list_categories", page=4) == snapshot(("There is no page 4: the last one is 3.", 14))
 
 
-async def test_a_catalogue_without_tools_says_so() -> None:
+async def test_a_catalog_without_tools_says_so() -> None:
     assert await said(toolbox(catalog=Catalog(), surface=browse_surface), "list_categories") == snapshot(
         ("There are no tools. Answer without them.", 9)
     )
@@ -245,7 +245,7 @@ async def test_execute_tool_says_what_it_needs() -> None:
 # Scale
 
 
-async def test_a_large_catalogue_is_sorted_once_for_all_sessions_until_it_changes() -> None:
+async def test_a_large_catalog_is_sorted_once_for_all_sessions_until_it_changes() -> None:
     catalog = Catalog([make(f"do_{n}", "Do it.", f"kind {n % 200}") for n in range(10_000)])
     policy = Policy(rules=(Rule(Decision.HIDE, category="kind 7"),))
     one, other = (toolbox(catalog=catalog, surface=browse_surface, policy=policy) for _ in range(2))

@@ -1,4 +1,4 @@
-"""What a catalogue costs in each mode: one table for the command and for the page."""
+"""What a catalog costs in each mode: one table for the command and for the page."""
 
 import pytest
 

@@ -160,7 +160,7 @@ async def test_discovery_tools_are_registered_like_any_other() -> None:
     assert (await said(box, "discover_other_tools"))[0].startswith("1 tool:\nget_weather\n")
 
 
-async def test_several_catalogues_are_several_domains() -> None:
+async def test_several_catalogs_are_several_domains() -> None:
     files = Catalog([make("read_file", "Read a file.", "", "path")])
     crm = Toolbox(
         Catalog([make("find_lead", "Find a lead."), make("drop_lead")]),

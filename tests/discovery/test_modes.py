@@ -128,7 +128,7 @@ def test_each_wire_is_counted_by_itself() -> None:
     assert chat.direct_tokens > anthropic.direct_tokens == definitions_tokens(TOOLS, "anthropic")
 
 
-def test_a_catalogue_is_followed() -> None:
+def test_a_catalog_is_followed() -> None:
     catalog = Catalog(TOOLS[:2])
     before = choose_mode(catalog, 200_000)
     catalog.add(TOOLS[2])
@@ -137,7 +137,7 @@ def test_a_catalogue_is_followed() -> None:
     assert after.direct_tokens - before.direct_tokens == definition_tokens(TOOLS[2])
 
 
-def test_a_known_catalogue_is_not_walked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_known_catalog_is_not_walked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = Catalog(TOOLS)
     first = choose_mode(catalog, 200_000)
 

@@ -53,7 +53,7 @@ async def test_discovery_grows_by_what_was_found_and_said() -> None:
     assert second.tokens > first.tokens > start.tokens
 
 
-async def test_discovery_starts_the_same_for_any_catalogue() -> None:
+async def test_discovery_starts_the_same_for_any_catalog() -> None:
     small, _ = await discovery_overheads(Catalog(TOOLS[:1]), [])
     large, _ = await discovery_overheads(Catalog(TOOLS), [])
     assert small == large
@@ -64,7 +64,7 @@ async def test_another_surface_can_be_measured() -> None:
     assert [step.visible for step in steps] == [5]
 
 
-def test_own_queries_are_phrases_or_sentences_of_tools_spread_over_the_catalogue() -> None:
+def test_own_queries_are_phrases_or_sentences_of_tools_spread_over_the_catalog() -> None:
     assert sample_queries([]) == []
     assert sample_queries([BILL]) == ["Write an invoice for a customer."]
     assert sample_queries(TOOLS) == ["Send an e-mail to a person.", "look for a picture"]

@@ -35,7 +35,7 @@ def test_the_model_sees_one_small_tool() -> None:
     )
 
 
-def test_the_definition_does_not_depend_on_the_catalogue() -> None:
+def test_the_definition_does_not_depend_on_the_catalog() -> None:
     [small], [large] = search_surface(toolbox()), search_surface(Toolbox(Catalog([make(f"t{n}") for n in range(500)])))
     assert definition(small) == definition(large)
     [named] = search_surface(toolbox(), name="find_tools")

@@ -79,7 +79,7 @@ LOOKS: tuple[Callable[[Toolbox], object], ...] = (
 
 
 def two_sites(policy: Policy, role: str | None, **options: Any) -> tuple[Toolbox, Toolbox, set[str]]:
-    """A toolbox that hides some tools, one over a catalogue without them, and what is hidden."""
+    """A toolbox that hides some tools, one over a catalog without them, and what is hidden."""
     hiding = Catalog(TOOLS)
     without = Catalog(tool for tool in TOOLS if policy.sees(tool, role))
     boxes = [

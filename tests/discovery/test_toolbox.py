@@ -79,7 +79,7 @@ def test_in_direct_mode_every_tool_is_visible_and_nothing_is_searched_for() -> N
     assert not toolbox.is_active("publish_page")
 
 
-def test_a_surface_follows_the_catalogue_from_turn_to_turn() -> None:
+def test_a_surface_follows_the_catalog_from_turn_to_turn() -> None:
     def counter(toolbox: Toolbox) -> Sequence[Tool]:
         return [make(f"discover_{category}") for category in toolbox.categories()]
 
@@ -263,7 +263,7 @@ def test_a_sub_agent_gets_the_active_tools_and_goes_its_own_way() -> None:
     assert (twin.role, names(twin.visible())) == ("admin", ["find_tools", "get_page", "delete_page"])
 
 
-def test_sessions_share_what_was_judged_and_forget_it_with_the_catalogue() -> None:
+def test_sessions_share_what_was_judged_and_forget_it_with_the_catalog() -> None:
     judged: list[str] = []
 
     class Counting(Policy):
@@ -328,7 +328,7 @@ def test_restoring_a_snapshot_changes_nothing(steps: list[list[str]], room: int)
 
 
 @given(STEPS, st.sets(st.sampled_from(NAMES)))
-def test_what_leaves_the_catalogue_leaves_every_view(steps: list[list[str]], removed: set[str]) -> None:
+def test_what_leaves_the_catalog_leaves_every_view(steps: list[list[str]], removed: set[str]) -> None:
     catalog = pages()
     toolbox = Toolbox(catalog, words_only(catalog), pinned=["list_pages"])
     for step in steps:

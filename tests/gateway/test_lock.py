@@ -27,7 +27,7 @@ def tools(*names: str, **descriptions: str) -> list[dict[str, Any]]:
 
 
 async def served(lock: Path, listed: list[dict[str, Any]], **more: Any) -> tuple[list[str], list[str]]:
-    """Start a gateway once; gives the tools in its catalogue and those held back."""
+    """Start a gateway once; gives the tools in its catalog and those held back."""
     gateway = made_gateway({"s": entry(tools=listed), **more}, lock=lock)
     async with asyncio.timeout(SOON), gateway.running():
         await gateway.sources.settled()

@@ -58,7 +58,7 @@ def test_a_request_whose_words_all_stand_in_one_tool_is_covered() -> None:
     assert signs(asked(index, "zzzz qqqq"))["coverage"] == 0
 
 
-def test_words_the_catalogue_does_not_have_are_unknown() -> None:
+def test_words_the_catalog_does_not_have_are_unknown() -> None:
     index = lexical(*PAGES)
     assert signs(asked(index, "create page"))["known"] == 1
     assert signs(asked(index, "zzzz qqqq"))["known"] == 0

@@ -1,4 +1,4 @@
-"""An index that follows its catalogue: what was added, removed or replaced is seen by the next search."""
+"""An index that follows its catalog: what was added, removed or replaced is seen by the next search."""
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -118,7 +118,7 @@ def test_a_closed_index_follows_no_more() -> None:
     assert index.search("water_plants").path != "exact"
 
 
-def test_two_indexes_follow_one_catalogue() -> None:
+def test_two_indexes_follow_one_catalog() -> None:
     catalog = office()
     first, second = ToolIndex(catalog), ToolIndex(catalog, arms="lexical")
     catalog.add(make("water_plants", "Water the plants."))

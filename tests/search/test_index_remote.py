@@ -290,7 +290,7 @@ async def test_a_slow_embedder_does_not_hold_up_the_loop() -> None:
     assert (await asyncio.wait_for(search, PATIENCE)).names[0] == "alpha"
 
 
-async def test_a_large_catalogue_is_read_in_off_the_loop() -> None:
+async def test_a_large_catalog_is_read_in_off_the_loop() -> None:
     loop_thread = threading.get_ident()
     threads: list[int] = []
 

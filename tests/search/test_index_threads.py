@@ -40,7 +40,7 @@ def test_many_threads_get_the_answers_one_thread_gets() -> None:
     together(*[ask] * 6)
 
 
-def test_searches_go_on_while_the_catalogue_changes() -> None:
+def test_searches_go_on_while_the_catalog_changes() -> None:
     catalog = office()
     index = ToolIndex(catalog, abstain=False)
     always = {tool.name for tool in catalog}

@@ -35,7 +35,7 @@ def test_a_view_answers_as_an_index_that_never_had_the_others(query: str) -> Non
     assert told(view.search(query)) == told(alone.search(query))
 
 
-def test_a_view_follows_the_catalogue() -> None:
+def test_a_view_follows_the_catalog() -> None:
     catalog = Catalog(TOOLS)
     view = ToolIndex(catalog).only(no_billing)
     assert len(view) == 3

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("either_way")
         pytest.param("esarch", ["search"], "search", id="the first two swapped"),
     ],
 )
-def test_a_strange_word_near_one_of_the_catalogue_is_that_one(typed: str, near: list[str], meant: str) -> None:
+def test_a_strange_word_near_one_of_the_catalog_is_that_one(typed: str, near: list[str], meant: str) -> None:
     assert corrected(typed, near) == meant
 
 

@@ -1,4 +1,4 @@
-"""How to search, by the size of the catalogue."""
+"""How to search, by the size of the catalog."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def test_each_size_has_its_strategy(tools: int, expected: int) -> None:
     assert strategy_for(tools) is STRATEGIES[expected]
 
 
-def test_larger_catalogues_believe_the_words_less_easily() -> None:
+def test_larger_catalogs_believe_the_words_less_easily() -> None:
     thresholds = [strategy.lexical_above for strategy in STRATEGIES]
     assert thresholds == sorted(thresholds)
     for strategy in STRATEGIES:

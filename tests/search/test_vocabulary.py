@@ -1,4 +1,4 @@
-"""The words of a catalogue, and what an unknown word may stand for."""
+"""The words of a catalog, and what an unknown word may stand for."""
 
 import pytest
 from hypothesis import given, strategies as st

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.process
 HANGS = {"connect_seconds": "did not start", "list_seconds": "did not list"}
 
 
-async def test_a_servers_tools_stand_in_the_catalogue_under_its_name_while_it_runs() -> None:
+async def test_a_servers_tools_stand_in_the_catalog_under_its_name_while_it_runs() -> None:
     catalog = Catalog()
     async with running(scripted(), catalog) as source:
         assert source.state is SourceState.READY
@@ -87,7 +87,7 @@ async def test_a_cancelled_call_is_cancelled_at_the_server(tmp_path: Path) -> No
         assert "requestId" in json.loads(note.read_text())
 
 
-async def test_a_changed_list_changes_the_catalogue_in_mid_session() -> None:
+async def test_a_changed_list_changes_the_catalog_in_mid_session() -> None:
     catalog = Catalog()
     async with running(scripted(call={"delete_all": "change"}), catalog):
         await called(catalog, "shop__delete_all")

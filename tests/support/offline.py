@@ -15,7 +15,7 @@ NoteId = Annotated[str, Field(description="Id of the note")]
 
 
 def notes_catalog() -> Catalog:
-    """Notes, reminders and a few odds and ends. What they hold is gone with the catalogue."""
+    """Notes, reminders and a few odds and ends. What they hold is gone with the catalog."""
     catalog = Catalog()
     notes: dict[str, dict[str, Any]] = {
         "n1": {"id": "n1", "title": "Groceries", "text": "milk", "priority": "low"},

@@ -1,4 +1,4 @@
-"""A small catalogue, and tools that remember how they were called."""
+"""A small catalog, and tools that remember how they were called."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

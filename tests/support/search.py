@@ -1,4 +1,4 @@
-"""Tools, catalogues and embedders that the tests of the index share."""
+"""Tools, catalogs and embedders that the tests of the index share."""
 
 import json
 import sys

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.data import CATALOGUE
+from benchmarks.data import CATALOG
 from training.asked import (
     Asked,
     Invented,
@@ -102,11 +102,11 @@ def test_stories_are_learned_from_but_for_those_of_tools_held_out() -> None:
 
 
 def test_the_written_sets_ask_for_tools_that_they_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The MCP catalogue is not in the repository; of its tools, those that are asked for stand here by their ids alone.
+    # The MCP catalog is not in the repository; of its tools, those that are asked for stand here by their ids alone.
     asked = {one.tool: {"id": one.tool, "name": one.tool.rpartition("/")[2]} for one in mcp_requests()}
-    (tmp_path / CATALOGUE).mkdir()
-    (tmp_path / CATALOGUE / "tools.jsonl").write_text("\n".join(map(json.dumps, asked.values())), encoding="utf-8")
-    (tmp_path / CATALOGUE / "queries.jsonl").touch()
+    (tmp_path / CATALOG).mkdir()
+    (tmp_path / CATALOG / "tools.jsonl").write_text("\n".join(map(json.dumps, asked.values())), encoding="utf-8")
+    (tmp_path / CATALOG / "queries.jsonl").touch()
     monkeypatch.setenv("TOOLCRIB_BENCH_DATA", str(tmp_path))
     sets = written_sets("reported")
     for name, chosen in sets.items():

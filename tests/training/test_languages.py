@@ -29,12 +29,12 @@ def write(file: Path, content: str | bytes) -> None:
     file.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def test_a_compiled_catalogue_gives_its_strings_without_contexts_and_plurals() -> None:
+def test_a_compiled_catalog_gives_its_strings_without_contexts_and_plurals() -> None:
     content = compiled({"": "Language: lt", "menu\x04Open": "Atverti", "%d day\0%d days": "%d diena\0%d dienos"})
     assert list(mo_pairs(content)) == [("Open", "Atverti"), ("%d day", "%d diena")]
 
 
-def test_a_catalogue_gives_its_strings_and_the_english_that_a_remark_tells() -> None:
+def test_a_catalog_gives_its_strings_and_the_english_that_a_remark_tells() -> None:
     content = """
 msgid ""
 msgstr "Language: lt"

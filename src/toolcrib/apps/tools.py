@@ -1,4 +1,4 @@
-"""The tools of an app: modules, Python, MCP servers and metadata, in one catalogue that follows its sources."""
+"""The tools of an app: modules, Python, MCP servers and metadata, in one catalog that follows its sources."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -23,7 +23,7 @@ _FORMS = "Write `package.module:catalog`, a Python file or a folder of them; pat
 
 @dataclass(slots=True)
 class ToolLoader:
-    """Fills catalogues. What is wrong is gathered, so that all of it can be told at once."""
+    """Fills catalogs. What is wrong is gathered, so that all of it can be told at once."""
 
     document: AppDocument
     variables: Variables
@@ -144,7 +144,7 @@ class ToolLoader:
 
 @dataclass(frozen=True, slots=True)
 class _Holder:
-    """A catalogue for a source, with each tool guarded on its way in."""
+    """A catalog for a source, with each tool guarded on its way in."""
 
     catalog: Catalog
     guarded: Callable[[Tool], Tool]

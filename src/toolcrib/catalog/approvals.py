@@ -235,13 +235,13 @@ def _seen(line: str) -> str:
     return "".join(sign if visible(sign) == sign else clean_json([sign])[2:-2] for sign in line)
 
 
-# Stands between the sources and the catalogue: a definition that nobody approved is held back, out of all sight.
+# Stands between the sources and the catalog: a definition that nobody approved is held back, out of all sight.
 
 logger = logging.getLogger(__name__)
 
 
 class Quarantine:
-    """A catalogue as sources see it. Without a lock everything goes through.
+    """A catalog as sources see it. Without a lock everything goes through.
 
     What is held back is neither found nor called. It is written beside the approvals, from where
     `toolcrib gateway approve` reads it.

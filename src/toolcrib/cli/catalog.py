@@ -1,4 +1,4 @@
-"""`toolcrib catalogue`: the catalogue that servers share in PostgreSQL, to publish into, look at and approve."""
+"""`toolcrib catalog`: the catalog that servers share in PostgreSQL, to publish into, look at and approve."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 _UNREACHABLE = 4
 
-app = App(name="catalogue", help="Share a catalogue among servers: publish tools, see what it holds, approve changes.")
+app = App(name="catalog", help="Share a catalog among servers: publish tools, see what it holds, approve changes.")
 
 Place: TypeAlias = Annotated[
     str | None,
     Parameter(name="--store", help="The database, such as postgresql://user@host/database; else TOOLCRIB_STORE."),
 ]
-Tenant: TypeAlias = Annotated[str, Parameter(help="Whose catalogue, where several share it.", show_default=False)]
+Tenant: TypeAlias = Annotated[str, Parameter(help="Whose catalog, where several share it.", show_default=False)]
 
 
 @app.command
@@ -38,16 +38,16 @@ def publish(
     timeout: float = SECONDS,
     json: Json = False,
 ) -> int:
-    """Put tools into the shared catalogue; every server that follows it has them within a second.
+    """Put tools into the shared catalog; every server that follows it has them within a second.
 
     Each source becomes what it is now: tools that it no longer has go. A server that does not answer keeps what the
-    catalogue has of it. Publishing the same again changes nothing.
+    catalog has of it. Publishing the same again changes nothing.
 
-    Example: `toolcrib catalogue publish .mcp.json --store postgresql://db/toolcrib`
+    Example: `toolcrib catalog publish .mcp.json --store postgresql://db/toolcrib`
 
     Args:
         config: Files that name MCP servers, and OpenAPI documents; each server is started once, asked, and stopped.
-        review: Let what is new or changed in a source that the catalogue knows wait for `toolcrib catalogue approve`.
+        review: Let what is new or changed in a source that the catalog knows wait for `toolcrib catalog approve`.
         timeout: How long a server may take to start, in seconds.
     """
     local = list(load_catalog(source)) if source is not None or not config else []
@@ -63,15 +63,15 @@ def publish(
         for refused in (sentence for one in done.values() for sentence in one.refused):
             note(f"left out: {refused}")
         for name, problem in down.items():
-            note(f"{name}: {problem} The catalogue keeps what it has of it.")
+            note(f"{name}: {problem} The catalog keeps what it has of it.")
     return _UNREACHABLE if down else 0
 
 
 @app.command
 def status(*, store: Place = None, tenant: Tenant = "", json: Json = False) -> int:
-    """Tell what the shared catalogue holds: tools by source, the revision, and what waits for approval.
+    """Tell what the shared catalog holds: tools by source, the revision, and what waits for approval.
 
-    Example: `toolcrib catalogue status --json`
+    Example: `toolcrib catalog status --json`
     """
     revision, counts, waiting = asyncio.run(_status(postgres_place(store), tenant))
     if json:
@@ -91,7 +91,7 @@ def status(*, store: Place = None, tenant: Tenant = "", json: Json = False) -> i
 def approve(*names: str, store: Place = None, tenant: Tenant = "") -> int:
     """Let tools that wait be found from now on.
 
-    Example: `toolcrib catalogue approve github__merge_pull_request`
+    Example: `toolcrib catalog approve github__merge_pull_request`
 
     Args:
         names: Their names; all that wait, if none is given.

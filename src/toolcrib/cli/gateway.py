@@ -15,7 +15,17 @@ from cyclopts import App, Parameter
 
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.cli.output import Columns, note, say, write_json
-from toolcrib.cli.places import DEFAULT, SECONDS, Flag, Json, Names, open_sources, shared_source, tenants
+from toolcrib.cli.places import (
+    DEFAULT,
+    SECONDS,
+    Flag,
+    Json,
+    Names,
+    SharedCatalogPlace,
+    open_sources,
+    shared_source,
+    tenants,
+)
 from toolcrib.errors import GatewayError, require
 from toolcrib.settings import Settings, is_postgres
 
@@ -192,7 +202,7 @@ def gateway(
     activate: Flag = False,
     policy: Path | None = None,
     lock: LockPlace = None,
-    catalogue: str | None = None,
+    catalog: SharedCatalogPlace = None,
     token: Names = (),
     allow_host: Names = (),
     allow_origin: Names = (),
@@ -211,14 +221,14 @@ def gateway(
         config: Files that name servers; `.mcp.json` if none is given.
         http: Serve over HTTP on this port, at /mcp; 0 picks a free one. Its address is on stdout.
         host: The address to listen on.
-        surface: `search` has three tools; `browse` has five, to walk the catalogue by category.
+        surface: `search` has three tools; `browse` has five, to walk the catalog by category.
         activate: Put tools that were found into the client's own list, for clients of the older protocol (2025-11-25),
             session by session. Without it, and in the newer protocol, the list never changes.
         policy: A YAML file that says which tools are allowed, asked about, hidden or denied.
         lock: A file of approved definitions. It is made at the first start, from what the servers list then; a tool
             that is new or changed later is held back until `toolcrib gateway approve`. Gateways on several machines
             share `postgresql://user@host/database#name`.
-        catalogue: Serve the tools of the catalogue in this database, which `toolcrib catalogue publish` fills, instead
+        catalog: Serve the tools of the catalog in this database, which `toolcrib catalog publish` fills, instead
             of asking every server; the servers of `config` are started when a tool of theirs is first called.
         token: Who has it may use the gateway over HTTP; `role:token` gives the caller a role in the policy. May be
             given several times. In TOOLCRIB_TOKEN it is safer. Without any, one is made and shown.
@@ -229,12 +239,12 @@ def gateway(
     """
     require("gateway", "The gateway")
     settings = Settings.from_environment()
-    if lock is not None and catalogue is not None:
-        hint = "Review changes with `toolcrib catalogue publish --review`, and leave out --lock."
-        raise GatewayError("A shared catalogue has approvals of its own.", hint=hint)
+    if lock is not None and catalog is not None:
+        hint = "Review changes with `toolcrib catalog publish --review`, and leave out --lock."
+        raise GatewayError("A shared catalog has approvals of its own.", hint=hint)
     made = _made(
-        config or ((Path(DEFAULT),) if catalogue is None else ()),
-        catalogue,
+        config or ((Path(DEFAULT),) if catalog is None else ()),
+        catalog,
         surface,
         policy,
         lock,
@@ -247,7 +257,7 @@ def gateway(
         pass  # late: loads the search
 
         return asyncio.run(looked_through(made, json=json))
-    if lock is None and catalogue is None:
+    if lock is None and catalog is None:
         note("No --lock: tools are served as their servers describe them, also when that changes.")
     if http is None:
         _quiet()
@@ -267,7 +277,7 @@ def gateway(
 
 def _made(
     paths: Sequence[Path],
-    catalogue: str | None,
+    catalog: str | None,
     surface: "SurfaceName",
     policy: Path | None,
     lock: str | None,
@@ -285,8 +295,8 @@ def _made(
     from toolcrib.sources.source import SourceGroup
 
     gate = Quarantine(Catalog())
-    if catalogue is not None:
-        sources = SourceGroup([shared_source(catalogue, gate, paths, seconds)])
+    if catalog is not None:
+        sources = SourceGroup([shared_source(catalog, gate, paths, seconds)])
     else:
         sources = SourceGroup(
             source

@@ -70,9 +70,9 @@ VERBS = {
             "sources:app",
             "Start the MCP servers of configurations, and tell how they are and what their tools cost.",
         ),
-        "catalogue": (
+        "catalog": (
             "catalog:app",
-            "Share a catalogue among servers: publish tools, see what it holds, approve changes.",
+            "Share a catalog among servers: publish tools, see what it holds, approve changes.",
         ),
     },
     "Look after what is kept": {
@@ -147,7 +147,9 @@ def _run(arguments: Sequence[str] | None) -> int:
     pass
 
     speak_any_script()
-    words = sys.argv[1:] if arguments is None else arguments
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words[:1] == ["catalogue"]:  # the old spelling
+        words[0] = "catalog"
     app = make_app(listing=all(word.startswith("-") for word in words))
     try:
         code = app(words, exit_on_error=False, print_error=False, result_action="return_value")

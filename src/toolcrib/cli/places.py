@@ -1,4 +1,4 @@
-"""`toolcrib catalogue`: the catalogue that servers share in PostgreSQL, to publish into, look at and approve."""
+"""`toolcrib catalog`: the catalog that servers share in PostgreSQL, to publish into, look at and approve."""
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -107,18 +107,18 @@ def _is_openapi(path: Path) -> bool:
 
 
 def postgres_place(given: str | None) -> str:
-    """The database that the shared catalogue is in."""
+    """The database that the shared catalog is in."""
     place = given or Settings.from_environment().store or ""
     if not is_postgres(place):
         raise StoreError(
-            "A shared catalogue needs a PostgreSQL database.",
+            "A shared catalog needs a PostgreSQL database.",
             hint="Give --store postgresql://user@host/database, or set TOOLCRIB_STORE.",
         )
     return place
 
 
 def shared_source(place: str, holder: ToolSink, mcp: Iterable[Path], seconds: float) -> "SharedSource":
-    """The shared catalogue as a source, which lets go of its database when it stops."""
+    """The shared catalog as a source, which lets go of its database when it stops."""
     from toolcrib.postgres.catalog import SharedCatalog  # late, as below: only who shares a catalog needs a database
     from toolcrib.postgres.database import PostgresDatabase
     from toolcrib.postgres.replica import SharedSource
@@ -166,6 +166,7 @@ async def following(url: str, catalog: Catalog, runners: "Mapping[str, Runner]")
 
 # `toolcrib sessions`: the conversations that are kept, to list, look at, take along and forget.
 
+SharedCatalogPlace: TypeAlias = Annotated[str | None, Parameter(name="--catalog", alias="--catalogue")]
 StorePlace: TypeAlias = Annotated[
     str | None,
     Parameter(

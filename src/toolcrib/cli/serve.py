@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from toolcrib.cli.output import note, say
-from toolcrib.cli.places import Flag, From, Names, StorePlace, load_catalog, tenants
+from toolcrib.cli.places import Flag, From, Names, SharedCatalogPlace, StorePlace, load_catalog, tenants
 from toolcrib.errors import LoadError, require
 from toolcrib.settings import OFFLINE, Settings
 
@@ -43,7 +43,7 @@ def serve(
     allow_origin: Names = (),
     behind_proxy: Flag = False,
     store: StorePlace = None,
-    catalogue: str | None = None,
+    catalog: SharedCatalogPlace = None,
     mcp: Annotated[tuple[Path, ...], Parameter(negative=(), show_default=False, consume_multiple=False)] = (),
 ) -> int:
     """Serve an agent over HTTP: a web page at /, the API under /api, AG-UI at /agui, /health and /metrics.
@@ -64,16 +64,16 @@ def serve(
         allow_origin: A page elsewhere that may use it, such as `https://desk.example`.
         behind_proxy: A proxy of yours stands before it: believe what it says of who calls, and whether by TLS
             (`X-Forwarded-For`, `X-Forwarded-Proto`). Needs a token.
-        catalogue: Follow the catalogue in this database, which `toolcrib catalogue publish` fills. The code of its
+        catalog: Follow the catalog in this database, which `toolcrib catalog publish` fills. The code of its
             tools comes from --from and --mcp; those without code here are found, and a call says so.
         mcp: A file that names MCP servers; each is started when a tool of it is first called.
     """
-    if app is not None and (source is not None or catalogue is not None):
-        raise LoadError("An app names its own tools.", hint="Give the file, or --from and --catalogue, not both.")
-    if mcp and catalogue is None:
-        raise LoadError("--mcp gives the code of a catalogue's tools.", hint="Give --catalogue, too; or an app.")
+    if app is not None and (source is not None or catalog is not None):
+        raise LoadError("An app names its own tools.", hint="Give the file, or --from and --catalog, not both.")
+    if mcp and catalog is None:
+        raise LoadError("--mcp gives the code of a catalog's tools.", hint="Give --catalog, too; or an app.")
     settings = Settings.from_environment()
-    shows_the_cms = app is None and source is None and catalogue is None
+    shows_the_cms = app is None and source is None and catalog is None
     require("demo" if shows_the_cms else "server", "The server")
     no_banner()
     from toolcrib.serving import Options
@@ -88,8 +88,8 @@ def serve(
     )
     if app is not None:
         served = _app(app, model, store, settings)
-    elif catalogue is not None:
-        served = _shared(catalogue, source, mcp, model, store, settings)
+    elif catalog is not None:
+        served = _shared(catalog, source, mcp, model, store, settings)
     else:
         served = _tools(source, model, store, settings)
     from toolcrib.serving import bind_socket
@@ -226,7 +226,7 @@ def demo(
     talk = (
         f'1. Ask "{SUGGESTIONS[0]}", or in any language: "{SUGGESTIONS[1]}". ({brain})',
         f'2. Let it change something: "{SUGGESTIONS[3]}". It asks first; the site beside it follows.',
-        "3. Look at Inspector, Playground and Catalogue: what was found, why, and what it saves. Ctrl-C ends.",
+        "3. Look at Inspector, Playground and Catalog: what was found, why, and what it saves. Ctrl-C ends.",
     )
     show(address(options, taken), browser=browser)
     # A line for each request would push what to try out of sight.

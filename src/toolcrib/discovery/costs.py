@@ -1,6 +1,6 @@
 """What reaching tools costs at a step: definitions, what stands in the prompt, discovery's own talk, active protocols.
 
-Measured on the real surface and toolbox, with searches for the catalogue's own tools.
+Measured on the real surface and toolbox, with searches for the catalog's own tools.
 """
 
 import asyncio
@@ -87,7 +87,7 @@ async def discovery_overheads(
 
 
 def sample_queries(tools: Sequence[Tool], count: int = SEARCHES) -> list[str]:
-    """Requests that the tools themselves answer: the first phrase, or sentence, of tools spread over the catalogue."""
+    """Requests that the tools themselves answer: the first phrase, or sentence, of tools spread over the catalog."""
     if not tools:
         return []
     spread = (tools[len(tools) * place // (count + 1)] for place in range(1, count + 1))
@@ -162,7 +162,7 @@ def _readings(model: str) -> Iterator[tuple[str | None, str]]:
     yield None, model
 
 
-# What a catalogue costs in each mode, at each step: the table that `toolcrib tokens` and the page show.
+# What a catalog costs in each mode, at each step: the table that `toolcrib tokens` and the page show.
 
 WINDOW = 200_000
 MODEL = "gpt-5.4"
@@ -221,7 +221,7 @@ class CostTable:
 
 
 async def cost_table(catalog: Catalog, *, window: int = WINDOW, share: float = SHARE, model: str = MODEL) -> CostTable:
-    """Measured on the real surface, with searches for two of the catalogue's own tools."""
+    """Measured on the real surface, with searches for two of the catalog's own tools."""
     overhead = sys.modules[__name__]  # late: numpy and tantivy
 
     wire: Wire = "anthropic" if "claude" in model.casefold() else "openai-chat"

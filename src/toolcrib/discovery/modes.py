@@ -1,4 +1,4 @@
-"""How much of a catalogue a model is shown: all of it, a line for each tool, or a way to search. Decided by tokens.
+"""How much of a catalog a model is shown: all of it, a line for each tool, or a way to search. Decided by tokens.
 
 *Direct* shows every schema. *Compact* shows every name with one line, and a schema on demand. *Discovery* shows only
 the discovery tools. The first that fits into a share of the context window is taken; one setting forces another.
@@ -64,7 +64,7 @@ def choose_mode(
     """The richest mode whose tools fit into `share` of the context window; `mode` forces one, `"auto"` does not.
 
     `surface` are the tools that discovery mode shows, `tool_search` unless given. Every tool is counted once. A known
-    catalogue is not walked again until it changes; a list of tools is, which takes milliseconds for ten thousand.
+    catalog is not walked again until it changes; a list of tools is, which takes milliseconds for ten thousand.
     """
     forced = _mode(mode)
     budget = _budget(context_window, share)
@@ -154,7 +154,7 @@ def _definitions(tools: Iterable[Tool], wire: Wire) -> int:
 
 @cache
 def _standard_surfaces() -> tuple[tuple[Tool, ...], tuple[Tool, ...]]:
-    """What compact and what discovery mode show beside the tools. Their definitions are the same for any catalogue."""
+    """What compact and what discovery mode show beside the tools. Their definitions are the same for any catalog."""
     from toolcrib.discovery.surfaces.browse import compact_surface  # late: these load pydantic and the search
     from toolcrib.discovery.surfaces.search import search_surface
     from toolcrib.discovery.toolbox import Toolbox

@@ -152,7 +152,7 @@ def responses_tools(search: Tool, visible: Iterable[Tool] = (), deferred: Iterab
     """`tools` of an OpenAI Responses request: `search` as the client's own `tool_search`, then the visible ones whole.
 
     Tools in `deferred` follow in namespaces by category: the model sees only what each namespace is about. Leave them
-    out and the model knows of them nothing but what a search says, which is cheaper and grows with no catalogue.
+    out and the model knows of them nothing but what a search says, which is cheaper and grows with no catalog.
     """
     shown = [tool for tool in _unique(visible) if tool.name != search.name]
     return [

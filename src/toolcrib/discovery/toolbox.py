@@ -1,4 +1,4 @@
-"""One session's view of a catalogue: what the model sees at each step, and the one way to call what it names."""
+"""One session's view of a catalog: what the model sees at each step, and the one way to call what it names."""
 
 import asyncio
 import logging
@@ -153,8 +153,8 @@ class Toolbox:
     """The tools of one session: those of the surface, the pinned ones, and the active ones.
 
     A toolbox belongs to one session and one event loop; several calls of one step may run at once. It is cheap: make
-    one per session, over a catalogue and an index that all sessions share. `surface` makes the tools by which a model
-    finds others; they are no part of the catalogue, and the policy does not touch them, only what they lead to. In
+    one per session, over a catalog and an index that all sessions share. `surface` makes the tools by which a model
+    finds others; they are no part of the catalog, and the policy does not touch them, only what they lead to. In
     direct mode there is no surface: every tool is visible from the start.
     """
 
@@ -196,7 +196,7 @@ class Toolbox:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """Every tool of the catalogue that the caller may know of, in the catalogue's order."""
+        """Every tool of the catalog that the caller may know of, in the catalog's order."""
         return self._sight.tools(self.catalog)
 
     def categories(self) -> dict[str, int]:
@@ -275,7 +275,7 @@ class Toolbox:
         """Make room at the start of a user's turn: the least recently used tools over the budget go, and are given.
 
         Only here, because within a turn it would break the prompt cache and take away what the model just found. A
-        surface that depends on what the catalogue holds changes here too, if the catalogue did.
+        surface that depends on what the catalog holds changes here too, if the catalog did.
         """
         self._renew_surface()
         sizes = {tool.name: self._size_of(tool) for tool in self._active_tools()}

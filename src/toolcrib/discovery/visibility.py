@@ -1,4 +1,4 @@
-"""What one role sees of one catalogue. Each tool is judged once, not once per search and session."""
+"""What one role sees of one catalog. Each tool is judged once, not once per search and session."""
 
 from threading import Lock
 from weakref import WeakKeyDictionary
@@ -39,7 +39,7 @@ class Visibility:
         return verdict
 
     def tools(self, catalog: Catalog) -> tuple[Tool, ...]:
-        """The tools this role sees, in the catalogue's order; walked only when the catalogue changed."""
+        """The tools this role sees, in the catalog's order; walked only when the catalog changed."""
         revision, seen = self._seen
         if revision != catalog.revision:
             revision = catalog.revision  # read first: a change during the walk makes the next call walk again
@@ -52,7 +52,7 @@ class Visibility:
         return seen
 
 
-_MOST_SIGHTS = 64  # shared by catalogue; a toolbox keeps its own, however many roles come by
+_MOST_SIGHTS = 64  # shared by catalog; a toolbox keeps its own, however many roles come by
 
 _sights: WeakKeyDictionary[Catalog, dict[tuple[Policy, str | None], Visibility]] = WeakKeyDictionary()
 _sharing = Lock()

@@ -107,7 +107,7 @@ logger = logging.getLogger(__name__)
 
 
 class SharedSource:
-    """Keeps a catalogue as the shared one is. `runners` have the code of tools, by their source."""
+    """Keeps a catalog as the shared one is. `runners` have the code of tools, by their source."""
 
     def __init__(
         self,
@@ -184,7 +184,7 @@ class SharedSource:
             self._moved.notify_all()
 
     async def stop(self) -> None:
-        """Follow no more, close what was opened to run tools, and take the tools out of the catalogue."""
+        """Follow no more, close what was opened to run tools, and take the tools out of the catalog."""
         following, self._following = self._following, None
         if following is not None:
             following.cancel()

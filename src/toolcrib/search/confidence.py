@@ -33,7 +33,7 @@ class Calibration:
         return _probability(self._first(confidence_features))
 
     def p_answerable(self, confidence_features: Floats) -> float:
-        """How likely the catalogue has a tool for this request at all."""
+        """How likely the catalog has a tool for this request at all."""
         return _probability(self._serves(confidence_features))
 
     def small_talk(self, query: Vectors) -> float:

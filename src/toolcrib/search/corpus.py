@@ -20,13 +20,13 @@ from toolcrib.search.text import words
 from toolcrib.search.usage import Usage, moved_toward
 from toolcrib.tools.tool import Tool
 
-# What an index follows: a catalogue, as far as it needs to know one, or the part of it that some may see.
+# What an index follows: a catalog, as far as it needs to know one, or the part of it that some may see.
 
 ToolFilter: TypeAlias = Callable[[Tool], bool]
 
 
 class Step(Protocol):
-    """What a catalogue announces: first some tools go, then others come."""
+    """What a catalog announces: first some tools go, then others come."""
 
     @property
     def added(self) -> Sequence[Tool]: ...
@@ -36,14 +36,14 @@ class Step(Protocol):
 
 
 class ToolFeed(Protocol):
-    """A catalogue, as far as an index needs to know it."""
+    """A catalog, as far as an index needs to know it."""
 
     def subscribe(self, listener: Callable[[Step], object], *, replay: bool = False) -> Callable[[], None]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some tools of a catalogue, followed as if they were all."""
+    """Some tools of a catalog, followed as if they were all."""
 
     catalog: ToolFeed
     where: ToolFilter
@@ -68,7 +68,7 @@ TOOLS_AT_ONCE = 500
 
 
 class Corpus:
-    """Follows a catalogue step by step. Not safe under threads: its owner holds a lock."""
+    """Follows a catalog step by step. Not safe under threads: its owner holds a lock."""
 
     def __init__(self, embedder: Embedder | None, usage: Usage) -> None:
         self._embedder = embedder

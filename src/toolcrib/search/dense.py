@@ -13,7 +13,7 @@ from toolcrib.tools.tool import Tool
 
 # The texts of a tool that get a vector each: a request has to be near one of them, not near their average.
 
-MAX_PASSAGES = 8  # bounds the memory a chatty catalogue takes; what a tool does stands in its first sentences
+MAX_PASSAGES = 8  # bounds the memory a chatty catalog takes; what a tool does stands in its first sentences
 MIN_LETTERS = 8  # shorter pieces ("e.g.", "Yes") are near everything
 WHOLE_CHARACTERS = 600
 # A tool counts half as a whole and half by its nearest passage: the nearest alone favours tools with many passages.
@@ -67,7 +67,7 @@ def _description(details: object) -> str:
 
 
 # Above this, the whole texts choose whose passages are read: a search may not walk through all the memory there is.
-# The answer stays the same: of the best five, 998 in 1,000 (requests of the train splits and the MCP catalogue).
+# The answer stays the same: of the best five, 998 in 1,000 (requests of the train splits and the MCP catalog).
 EXACT_UP_TO = 300
 SHORTLIST, LONGEST_SHORTLIST = 100, 200  # a twentieth of the tools, within these
 MIN_WASTE = 256  # rows; less is not worth moving the others for
@@ -226,7 +226,7 @@ def shortlisted(tools: int, least: int = SHORTLIST) -> int:
 # How near every tool is to a request, read off the scores of a dense arm.
 
 DEPTH = 50  # how many candidates each arm names
-MIN_SPREAD = 0.02  # of a catalogue of copies of one tool
+MIN_SPREAD = 0.02  # of a catalog of copies of one tool
 USUAL_MEAN, USUAL_SPREAD, USUAL_TOOLS = 0.13, 0.095, 30  # cosines of requests and tools, over the training sets
 
 Floats: TypeAlias = NDArray[np.float64]

@@ -28,7 +28,7 @@ NEARLY = 0.7  # of the best lexical score
 READ_AT_LEAST, READ_ONE_MORE_PER = 16, 600  # candidates that are read word by word, and tools for one more
 FEATURES = (
     "coverage",  # how much of the request, by rarity, the best lexical tool contains
-    "known",  # how much of it the catalogue has words for
+    "known",  # how much of it the catalog has words for
     "lexical_margin",  # how far the best lexical tool stands before the second
     "lexical_lead",  # and before the fifth
     "dense_top",  # cosine of the nearest tool
@@ -39,7 +39,7 @@ FEATURES = (
     "same_first",  # whether both name the same tool first
     "length",  # words of the request
     "foreign",  # how much of it is not written in plain Latin letters
-    "size",  # tools in the catalogue
+    "size",  # tools in the catalog
     "matched",  # how many words of the request the best lexical tool contains
     "spelled",  # and how many of those as they were written, not guessed
     "ties",  # tools nearly as good as the best lexical one

@@ -1,6 +1,6 @@
 """The index: finds the tools that serve a request, in any language, and says so when none does.
 
-It follows a catalogue by itself: what was added, removed or replaced is seen by the next search. Searches may come from
+It follows a catalog by itself: what was added, removed or replaced is seen by the next search. Searches may come from
 any thread. The walk of one search: exact name, words, meaning unless the words are sure, parts of the request, fusion,
 confidence, companions.
 """
@@ -79,7 +79,7 @@ class ToolIndex:
         self._asking = FallibleEmbedder(self._embedder, clock)
         self._views: dict[ToolFilter, ToolIndex] = {}  # the one asked for last stands last
         self._learners: WeakSet[ToolIndex] = WeakSet([self])  # this index and its views: what one learns, all know
-        # The listener only notes the step: a catalogue never waits for an embedder.
+        # The listener only notes the step: a catalog never waits for an embedder.
         self.close = catalog.subscribe(self._steps.append, replay=True)
 
     def __len__(self) -> int:
@@ -113,7 +113,7 @@ class ToolIndex:
         )
 
     async def search_async(self, query: str, *, limit: int = 5, where: ToolFilter | None = None) -> SearchResult:
-        """The same from an event loop, which is never held up by a slow embedder or a large catalogue."""
+        """The same from an event loop, which is never held up by a slow embedder or a large catalog."""
         waiting = sum(len(step.added) for step in tuple(self._steps))
         slow = (self._embedder is not None and self._embedder.remote) or waiting > OFF_LOOP_FROM
         if slow or not self._lock.acquire(blocking=False):
@@ -128,7 +128,7 @@ class ToolIndex:
     def only(self, where: ToolFilter) -> "ToolIndex":
         """An index of just the tools for which `where` is true: nothing it says depends on the others.
 
-        It follows the catalogue and shares what is learned. Ask for it before each search, with the same `where`: it is
+        It follows the catalog and shares what is learned. Ask for it before each search, with the same `where`: it is
         built once, and follows no more after `MAX_VIEWS` others. Whether a tool passes may not change while it is held.
         """
         with self._lock:
@@ -241,7 +241,7 @@ class ToolIndex:
         return verdict(findings, asked.strategy, named, tools=len(self._holdings), abstain=self._abstain)
 
     def _follow(self) -> None:
-        """Take in what the catalogue announced, without a word to the embedder."""
+        """Take in what the catalog announced, without a word to the embedder."""
         while self._steps:
             step = self._steps.popleft()
             self._holdings.apply(step.removed, step.added)

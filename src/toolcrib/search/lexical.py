@@ -23,7 +23,7 @@ from toolcrib.search.text import brands, content_words, is_unspaced, word_terms,
 from toolcrib.search.typos import Vocabulary, corrected, is_one_edit_apart
 from toolcrib.tools.tool import Tool
 
-# How the words of a request are understood: what each stands for in this catalogue, and how telling it is.
+# How the words of a request are understood: what each stands for in this catalog, and how telling it is.
 
 GUESS = 0.6  # a word that was only guessed (another ending, a typo) counts that much
 MAX_WORDS = 64  # of a request
@@ -124,13 +124,13 @@ class LexicalMatch(NamedTuple):
 
     @property
     def known_share(self) -> float:
-        """How much of the request, by rarity, the catalogue has any word for."""
+        """How much of the request, by rarity, the catalog has any word for."""
         whole = sum([word.rarity for word in self.asked])
         return sum([word.weight for word in self.asked if word.known]) / whole if whole else 0.0
 
 
 class LexicalIndex:
-    """Follows a catalogue tool by tool; tools are numbers here, given by the caller."""
+    """Follows a catalog tool by tool; tools are numbers here, given by the caller."""
 
     def __init__(self) -> None:
         builder = SchemaBuilder()
@@ -157,7 +157,7 @@ class LexicalIndex:
         fresh: defaultdict[str, list[int]] = defaultdict(list)  # the tools in which a term stands
         for number, tool in tools:
             parts = part_words(tool)
-            # Interned: a catalogue says the same few thousand words over and over.
+            # Interned: a catalog says the same few thousand words over and over.
             terms = {intern(word): word_terms(word) for word in dict.fromkeys(chain.from_iterable(parts))}
             self._words[number] = tuple(terms)
             for term in set(chain.from_iterable(terms.values())):

@@ -24,12 +24,12 @@ from toolcrib.search.rerank import LateInteraction
 from toolcrib.search.result import Explanation, Path
 from toolcrib.search.text import STOP_WORDS, content_words, is_unspaced, words
 
-# How to search, by the size of the catalogue. Data: pass your own tuple to `ToolIndex` to change it.
+# How to search, by the size of the catalog. Data: pass your own tuple to `ToolIndex` to change it.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strategy:
-    """What holds for catalogues of at most `up_to` tools."""
+    """What holds for catalogs of at most `up_to` tools."""
 
     up_to: float
     lexical_above: float  # surer than this, the lexical arm answers alone and the embedder is not asked
@@ -50,7 +50,7 @@ STRATEGIES = (
 
 
 def strategy_for(tools: int, strategies: Sequence[Strategy] = STRATEGIES) -> Strategy:
-    """The first strategy that covers a catalogue of this size, else the last."""
+    """The first strategy that covers a catalog of this size, else the last."""
     for strategy in strategies:
         if tools <= strategy.up_to:
             return strategy

@@ -82,7 +82,7 @@ class Explanation:
     path: Path
     confidence: float
     reason: str  # why the answer has no tools
-    tools: int  # in the catalogue
+    tools: int  # in the catalog
     lexical_rank: int | None
     lexical_score: float
     matched: tuple[str, ...]  # words of the request that its texts contain

@@ -2,7 +2,7 @@
 
 It has a row for most pieces of the words of eighty languages, and for few pieces of what nobody writes: of a word, nine
 pieces in ten are there, of a misspelled one six. So a word of which much is strange, one slip away from a word of the
-catalogue or from a single familiar word of any language, was meant to be that word.
+catalog or from a single familiar word of any language, was meant to be that word.
 """
 
 from bisect import bisect_left, insort
@@ -107,10 +107,10 @@ def deletion_hashes(word: str) -> list[int]:
 
 # How much of a misspelled word may be familiar, by what the fingers did. Swapped letters seldom make another word (but
 # `domani` is Italian, no `domain`), one letter for another often does (`films` and `files`). Of the words of the train
-# splits that stand one slip from a word of their catalogue, 3 in 100 are misread with these, and three quarters of
+# splits that stand one slip from a word of their catalog, 3 in 100 are misread with these, and three quarters of
 # misspelled ones are mended.
 SWAPPED, DOUBLED, LOST, FOREIGN = 0.8, 0.8, 0.75, 0.6
-LOST_ANYWHERE = 0.65  # of a word that the catalogue does not have: two hundred words are looked for then
+LOST_ANYWHERE = 0.65  # of a word that the catalog does not have: two hundred words are looked for then
 STRANGE = 0.75  # less of it was met: a word that no tool has is mended, too
 A_WORD, FAR, APART = 0.85, 0.25, 0.1  # what is meant is familiar, far more than what was typed and than any other form
 SEAM = 4  # letters around the place of a slip
@@ -190,7 +190,7 @@ def _met(features: Sequence[int]) -> list[int]:
     return places
 
 
-# The words of a catalogue, and the ones a request may have meant: other endings, parts of compounds, one typo.
+# The words of a catalog, and the ones a request may have meant: other endings, parts of compounds, one typo.
 
 MIN_PREFIX = 4  # shorter beginnings are shared by words that have nothing to do with each other
 MIN_PART = 4

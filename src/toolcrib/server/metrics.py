@@ -85,7 +85,7 @@ def _trace() -> dict[str, str]:
 
 _FAST = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5)
 _SLOW = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300)
-_MOST_TOOL_LABELS = 500  # a label each would be too much for catalogues of thousands
+_MOST_TOOL_LABELS = 500  # a label each would be too much for catalogs of thousands
 OTHER = "other"
 
 
@@ -113,7 +113,7 @@ class Metrics:
             self.described.append((f"toolcrib_{name}", "histogram", labels, about))
             return Histogram(f"toolcrib_{name}", about, labels, registry=self.registry, buckets=buckets)
 
-        self.tools = gauge("tools", "Tools in the catalogue.")
+        self.tools = gauge("tools", "Tools in the catalog.")
         self._sessions = counter("sessions", "Sessions made here.")
         self._active = gauge("runs_active", "Runs under way.")
         self._runs = counter("runs", "Runs that are over: answered, or failed (also when stopped).", "outcome")

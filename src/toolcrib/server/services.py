@@ -133,7 +133,7 @@ class Services:
     _known: dict[str, "tuple[int, asyncio.Future[Any]]"] = field(default_factory=dict[str, Any], init=False)
 
     async def once(self, what: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
-        """What takes long, done once for each state of the catalogue, however many ask at the same time."""
+        """What takes long, done once for each state of the catalog, however many ask at the same time."""
         revision = self.served.crib.catalog.revision
         known = self._known.get(what)
         if known is None or known[0] != revision or _failed(known[1]):

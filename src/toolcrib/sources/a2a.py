@@ -136,7 +136,7 @@ _MOST_PHRASES = 5
 
 
 class A2aSource(DocumentSource):
-    """The skills of one agent elsewhere, in a catalogue. `address` is its host, or the whole address of its card."""
+    """The skills of one agent elsewhere, in a catalog. `address` is its host, or the whole address of its card."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What a source of tools is: something that has a state and keeps a catalogue current."""
+"""What a source of tools is: something that has a state and keeps a catalog current."""
 
 import asyncio
 import time
@@ -73,7 +73,7 @@ class SourceState(StrEnum):
 
 
 class ToolSink(Protocol):
-    """What a source needs of a catalogue. Who stands between the two can look at each tool first."""
+    """What a source needs of a catalog. Who stands between the two can look at each tool first."""
 
     def add_all(self, tools: Iterable[Tool]) -> None: ...
     def replace(self, tool: Tool) -> None: ...
@@ -97,7 +97,7 @@ class Source(Protocol):
         ...
 
     async def start(self) -> None:
-        """Begin to keep the catalogue current; comes back at once."""
+        """Begin to keep the catalog current; comes back at once."""
         ...
 
     async def settled(self) -> None:
@@ -105,11 +105,11 @@ class Source(Protocol):
         ...
 
     async def refresh(self) -> None:
-        """Bring the catalogue up to date now."""
+        """Bring the catalog up to date now."""
         ...
 
     async def stop(self) -> None:
-        """Close everything, and take its tools out of the catalogue."""
+        """Close everything, and take its tools out of the catalog."""
         ...
 
 
@@ -126,7 +126,7 @@ class ReportsProgress(Protocol):
 
 
 class SourceGroup:
-    """The sources of one catalogue. `async with SourceGroup(sources):` starts them and stops them."""
+    """The sources of one catalog. `async with SourceGroup(sources):` starts them and stops them."""
 
     def __init__(self, sources: Iterable[Source]) -> None:
         self.sources = tuple(sources)
@@ -164,11 +164,11 @@ class SourceGroup:
         await self.stop()
 
 
-# The tools of one source in a catalogue: what is new is added, what changed replaced, what went removed.
+# The tools of one source in a catalog: what is new is added, what changed replaced, what went removed.
 
 
 class SourceTools:
-    """One source's part of a catalogue. It touches no tool that it did not put there."""
+    """One source's part of a catalog. It touches no tool that it did not put there."""
 
     def __init__(self, catalog: ToolSink) -> None:
         self._catalog = catalog
@@ -180,7 +180,7 @@ class SourceTools:
         return tuple(self._tools.values())
 
     def keep(self, tools: Iterable[Tool]) -> list[str]:
-        """Hold exactly these tools; gives a sentence for each that the catalogue refused."""
+        """Hold exactly these tools; gives a sentence for each that the catalog refused."""
         wanted = {tool.name: tool for tool in tools}
         for name in [name for name in self._tools if name not in wanted]:
             self._remove(name)
@@ -239,7 +239,7 @@ class DocumentSource(ABC):
             await asyncio.wait([self._starting])
 
     async def stop(self) -> None:
-        """Take the tools out of the catalogue."""
+        """Take the tools out of the catalog."""
         starting, self._starting = self._starting, None
         if starting is not None:
             starting.cancel()

@@ -1,4 +1,4 @@
-"""Planning: a large task in steps. No language model is asked: it splits the words and searches the catalogue."""
+"""Planning: a large task in steps. No language model is asked: it splits the words and searches the catalog."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Every way into a catalogue: a search, a walk, a list, domains, or all tools at once."""
+"""Every way into a catalog: a search, a walk, a list, domains, or all tools at once."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager

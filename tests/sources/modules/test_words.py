@@ -32,7 +32,7 @@ def catalog(tmp_path: Path) -> Catalog:
     return Catalog(every_tool(tmp_path))
 
 
-def test_the_catalogue_has_nothing_to_complain_about(catalog: Catalog) -> None:
+def test_the_catalog_has_nothing_to_complain_about(catalog: Catalog) -> None:
     assert catalog.check() == []
 
 

@@ -85,12 +85,12 @@ def desk(browser: Browser, address: str, theme: Theme) -> None:
     calm(page)
     keep(page.screenshot(clip={"x": 0, "y": BAR, "width": 1120, "height": 640 - BAR}), f"page-playground-{theme}")
     page.set_viewport_size({"width": 1280, "height": 820})
-    page.goto(f"{address}#/catalogue/cms_searchImages")
+    page.goto(f"{address}#/catalog/cms_searchImages")
     page.get_by_label("query").fill("cactus")
     page.get_by_role("button", name="Call").click()
     page.get_by_label("result", exact=True).wait_for()
     calm(page)
-    keep(page.screenshot(), f"page-catalogue-{theme}")
+    keep(page.screenshot(), f"page-catalog-{theme}")
     context.close()
 
 

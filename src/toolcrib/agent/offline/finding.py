@@ -1,4 +1,4 @@
-"""How the brain finds a tool, by whatever way into the catalogue there is: a search, a walk, a list, or all tools."""
+"""How the brain finds a tool, by whatever way into the catalog there is: a search, a walk, a list, or all tools."""
 
 import re
 from collections.abc import Generator, Sequence
@@ -39,7 +39,7 @@ class Wish:
 
 
 class Way(StrEnum):
-    """The way into the catalogue, told by the discovery tools in sight."""
+    """The way into the catalog, told by the discovery tools in sight."""
 
     SEARCH = "search"
     BROWSE = "browse"

@@ -1,4 +1,4 @@
-"""The tools in sight, ranked for a request by the index that ranks a catalogue: for the modes without a search tool."""
+"""The tools in sight, ranked for a request by the index that ranks a catalog: for the modes without a search tool."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ def _index(said: tuple[tuple[str, str, tuple[str, ...]], ...]) -> ToolIndex:
 
 @dataclass(frozen=True)
 class _Fixed:
-    """Some tools as a catalogue that never changes: it announces them once, and is that announcement itself."""
+    """Some tools as a catalog that never changes: it announces them once, and is that announcement itself."""
 
     added: Sequence[Tool]
     removed: Sequence[str] = ()

@@ -9,7 +9,7 @@ from toolcrib.agent.offline.json_shapes import as_list, as_object, is_list, is_o
 from toolcrib.agent.offline.parameters import singular
 from toolcrib.search.text import plain, words
 
-MOST_THINGS = 200  # of one result; a list may be a whole catalogue
+MOST_THINGS = 200  # of one result; a list may be a whole catalog
 _NAMES = ("title", "name", "label", "fileName", "file_name", "filename", "subject", "headline", "heading", "path")
 _IDS = ("id", "_id", "uuid", "slug", "key", "path", "name", "title")
 _MIXED = ("result", "matche", "match", "hit", "found", "resource")  # lists whose rows say their own type

@@ -1,4 +1,4 @@
-"""Surface browse: five tools by which a model walks a catalogue. The list of tools it sees never changes.
+"""Surface browse: five tools by which a model walks a catalog. The list of tools it sees never changes.
 
 That suits clients that cannot take new tools within a conversation, such as MCP clients: whatever is found is run by
 `execute_tool`, and policy and confirmation act on the inner tool. Each answer is a page of a few hundred tokens.

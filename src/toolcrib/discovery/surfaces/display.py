@@ -45,7 +45,7 @@ OTHER = "other"  # where tools without a category stand
 ToolsByGroup: TypeAlias = Mapping[str, tuple[Tool, ...]]
 ShelfOf: TypeAlias = Callable[[Tool], str]
 
-_MOST_READINGS = 64  # per catalogue: policies, roles and ways to sort, of which an application has a handful
+_MOST_READINGS = 64  # per catalog: policies, roles and ways to sort, of which an application has a handful
 
 
 def category_of(tool: Tool) -> str:
@@ -55,7 +55,7 @@ def category_of(tool: Tool) -> str:
 
 def group_tools(toolbox: Toolbox, shelf_of: ShelfOf = category_of) -> ToolsByGroup:
     """The tools of each shelf, shelves by name; what the caller may not know of stands on none."""
-    tools = toolbox.tools  # one tuple for all sessions of a policy and role, until the catalogue changes
+    tools = toolbox.tools  # one tuple for all sessions of a policy and role, until the catalog changes
     key = (toolbox.policy, toolbox.role, shelf_of)
     with _sharing:
         readings = _readings.setdefault(toolbox.catalog, {})

@@ -1,8 +1,8 @@
-"""Surface domains: the catalogue is data, and access to it is a tool like any other, one for each domain.
+"""Surface domains: the catalog is data, and access to it is a tool like any other, one for each domain.
 
 `discover_images_tools()` gives names, with `level=2` a line and a signature each, with `tool` what that tool is for and
 how it is called, with `level=3` its full specification, and makes it callable. The tools made here can be the surface
-of a toolbox or be added to a catalogue; they look at the catalogue when called, so that a tool registered later shows.
+of a toolbox or be added to a catalog; they look at the catalog when called, so that a tool registered later shows.
 """
 
 import re
@@ -52,7 +52,7 @@ def domain_surface(held: Toolbox | Domains, *, domain_of: ShelfOf = domain_of) -
     """A discovery tool for each domain: of one toolbox, by `domain_of`; or of several, by the names in the mapping.
 
     Of one toolbox, the largest domains the caller may know of have a tool each, and `discover_other_tools` leads to the
-    rest, also to domains that appear later. A catalogue in the mapping is seen through the default policy: give a
+    rest, also to domains that appear later. A catalog in the mapping is seen through the default policy: give a
     toolbox where there is another.
     """
     domains = _of_one(held, domain_of) if isinstance(held, Toolbox) else _of_several(held)
@@ -79,7 +79,7 @@ def _of_one(toolbox: Toolbox, domain_of: ShelfOf) -> list[_Domain]:
 
     def others() -> Sequence[Tool]:
         rest = (tools for name, tools in group_tools(toolbox, domain_of).items() if name not in named)
-        # Registered like any other, the discovery tools stand in the catalogue too; the model has them already.
+        # Registered like any other, the discovery tools stand in the catalog too; the model has them already.
         return [tool for tools in rest for tool in tools if tool.source != SOURCE]
 
     shelves = group_tools(toolbox, domain_of)

@@ -91,7 +91,7 @@ def _run_features(run: str) -> list[int]:
 
 
 MODEL = Path(__file__).parents[1] / "model"
-CACHED_WORDS = 16_384  # a kilobyte each; requests and tools of one catalogue share most of their words
+CACHED_WORDS = 16_384  # a kilobyte each; requests and tools of one catalog share most of their words
 LATEST_WORDS = CACHED_WORDS // 2
 TEXTS_AT_ONCE = 256  # their words are held until all are read
 WORDS_AT_ONCE = 16  # larger blocks are mostly zeros

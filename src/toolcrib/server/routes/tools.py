@@ -1,4 +1,4 @@
-"""The catalogue: which tools there are, what they say of themselves, and a way to try those that can do no harm."""
+"""The catalog: which tools there are, what they say of themselves, and a way to try those that can do no harm."""
 
 import asyncio
 import time

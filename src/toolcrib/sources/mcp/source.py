@@ -39,9 +39,9 @@ logger = logging.getLogger(__name__)
 
 
 class McpSource:
-    """The tools of one MCP server in a catalogue, kept as the server has them.
+    """The tools of one MCP server in a catalog, kept as the server has them.
 
-    Its tools stay in the catalogue while the server is down: they are found, and a call says what is wrong. What a
+    Its tools stay in the catalog while the server is down: they are found, and a call says what is wrong. What a
     server says of itself beyond its tools (its instructions) is not read.
     """
 
@@ -85,11 +85,11 @@ class McpSource:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """Its tools, as the catalogue has them."""
+        """Its tools, as the catalog has them."""
         return self._shelf.tools
 
     def hold(self, known: Iterable[Mapping[str, Any]]) -> None:
-        """Put tools into the catalogue that the server had before, so that they are found while it still starts.
+        """Put tools into the catalog that the server had before, so that they are found while it still starts.
 
         `known` are definitions in MCP's own JSON. A call starts the server, if nothing else did.
         """
@@ -118,7 +118,7 @@ class McpSource:
             await self._refresh()
 
     async def stop(self) -> None:
-        """End the connection, and take the tools out of the catalogue."""
+        """End the connection, and take the tools out of the catalog."""
         keeping, self._keeping = self._keeping, None
         if keeping is not None:
             keeping.cancel()

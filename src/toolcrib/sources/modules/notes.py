@@ -198,7 +198,7 @@ class NoteFinder(Protocol):
     def search(self, query: str, *, limit: int = 5) -> FoundNotes: ...
 
 
-# Such as `ToolIndex`: it follows a shelf as it follows a catalogue.
+# Such as `ToolIndex`: it follows a shelf as it follows a catalog.
 FinderFactory: TypeAlias = Callable[[NoteFeed], NoteFinder]
 
 

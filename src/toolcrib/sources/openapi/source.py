@@ -120,7 +120,7 @@ _MOST_DESCRIPTION_CHARACTERS = 1_000
 
 
 class OpenApiSource(DocumentSource):
-    """The operations of one service in a catalogue.
+    """The operations of one service in a catalog.
 
     `document` is a file or an address. Everything goes out through a `WebGuard`: to call a service on this machine or
     in one's own network, open its origin (`open_origins`). The key is `key`, else what `TOOLCRIB_KEY_<NAME>` says.
@@ -154,7 +154,7 @@ class OpenApiSource(DocumentSource):
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """Its tools, as the catalogue has them."""
+        """Its tools, as the catalog has them."""
         return self._shelf.tools
 
     async def refresh(self) -> None:

@@ -35,7 +35,7 @@ function ActiveTool({ name }) {
   const notes = protocolNotes(tool?.protocol);
   return html`
     <li class="active-tool">
-      <p><a class="mono" href=${address(["catalogue", name])}>${name}</a>${tool && tool.risk !== "safe" && html`<span class="chip risk" data-risk=${tool.risk}>${tool.risk}</span>`}</p>
+      <p><a class="mono" href=${address(["catalog", name])}>${name}</a>${tool && tool.risk !== "safe" && html`<span class="chip risk" data-risk=${tool.risk}>${tool.risk}</span>`}</p>
       ${notes.length > 0 && html`<dl class="protocol">${notes.map(([label, text]) => html`<div><dt>${label}</dt><dd>${text}</dd></div>`)}</dl>`}
     </li>
   `;

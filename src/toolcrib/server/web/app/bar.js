@@ -12,7 +12,7 @@ import { currentTheme, toggleTheme } from "./theme.js";
 const VIEWS = [
   ["chat", "Chat", "chat"],
   ["playground", "Playground", "search"],
-  ["catalogue", "Catalogue", "grid"],
+  ["catalog", "Catalog", "grid"],
 ];
 const COMMAND = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl ";
 
@@ -58,7 +58,7 @@ export function PhoneBar({ view }) {
   return html`
     <nav class="phone-bar" aria-label="Places">
       ${place("chat", "Chat", "chat", true)} ${site && place("site", "Site", "window", true)} ${place("inspector", "Inspector", "pulse", true)}
-      ${place("playground", "Search", "search")} ${place("catalogue", "Tools", "grid")}
+      ${place("playground", "Search", "search")} ${place("catalog", "Tools", "grid")}
     </nav>
   `;
 }

@@ -19,7 +19,7 @@ export function DiscoveryCard({ item }) {
       <ul class="found">
         ${item.tools.map((name) => html`
           <li>
-            <a class="mono" href=${address(["catalogue", name])}>${name}</a>
+            <a class="mono" href=${address(["catalog", name])}>${name}</a>
             <span>${toolNamed(name)?.description ?? ""}</span>
             ${fresh.has(name) && html`<span class="chip new">now active</span>`}
           </li>

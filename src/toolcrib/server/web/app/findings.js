@@ -1,4 +1,4 @@
-// What `toolcrib check` says: every problem of the catalogue at once, each with what to do.
+// What `toolcrib check` says: every problem of the catalog at once, each with what to do.
 
 import { html } from "./html.js";
 import { plural } from "./format.js";
@@ -21,7 +21,7 @@ export function Findings({ findings, tools }) {
 export function Finding({ finding, linked = false }) {
   return html`
     <article class="finding">
-      <p class="finding-head">${linked && finding.tool && html`<a class="mono" href=${address(["catalogue", finding.tool])}>${finding.tool}</a>`}<span class="chip">${finding.rule}</span></p>
+      <p class="finding-head">${linked && finding.tool && html`<a class="mono" href=${address(["catalog", finding.tool])}>${finding.tool}</a>`}<span class="chip">${finding.rule}</span></p>
       <p>${finding.message}</p>
       ${finding.hint && html`<p class="quiet">${finding.hint}</p>`}
     </article>

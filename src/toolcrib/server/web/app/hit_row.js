@@ -13,7 +13,7 @@ export function HitRow({ hit, place, description, best }) {
     <li class="hit" data-along=${hit.score < ALONG}>
       <span class="hit-place">${place}</span>
       <div class="hit-main">
-        <p><a class="mono" href=${address(["catalogue", hit.name])}>${hit.name}</a></p>
+        <p><a class="mono" href=${address(["catalog", hit.name])}>${hit.name}</a></p>
         <p class="hit-description">${description}</p>
         <p class="hit-why">
           <${Arm} label="words" rank=${hit.lexical_rank} /><${Arm} label="meaning" rank=${hit.dense_rank} />

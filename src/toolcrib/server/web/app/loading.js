@@ -20,7 +20,7 @@ export async function loadApp() {
   }
 }
 
-/** A catalogue may have thousands of tools: nobody waits long for them. */
+/** A catalog may have thousands of tools: nobody waits long for them. */
 export async function loadTools() {
   try {
     state.set({ tools: await getTools() });

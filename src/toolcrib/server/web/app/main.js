@@ -2,7 +2,7 @@
 
 import { html, render, useEffect } from "./html.js";
 import { Bar, PhoneBar } from "./bar.js";
-import { Catalogue } from "./catalogue.js";
+import { Catalog } from "./catalog.js";
 import { Chat } from "./chat.js";
 import { loadApp } from "./loading.js";
 import { Offline, Trouble } from "./notices.js";
@@ -14,7 +14,7 @@ import { state } from "./state.js";
 import { useStore } from "./store.js";
 import { listenToKeys } from "./keys.js";
 
-const VIEWS = { chat: Chat, playground: Playground, catalogue: Catalogue };
+const VIEWS = { chat: Chat, playground: Playground, catalog: Catalog };
 
 function Page() {
   const { view, name, query } = useStore(route);

@@ -13,7 +13,7 @@ export function paletteEntries({ app, sessions, tools, turns, running }) {
     ...(running ? [entry("Action", "Stop", stop)] : []),
     entry("Action", "New conversation", () => go(["chat"])),
     entry("Place", "Playground: search the tools", () => go(["playground"])),
-    entry("Place", "Catalogue: all tools", () => go(["catalogue"])),
+    entry("Place", "Catalog: all tools", () => go(["catalog"])),
     entry("Action", "Switch between dark and light", toggleTheme),
     entry("Action", "Show or hide the inspector", () => togglePane("inspector")),
     ...(app?.site ? [entry("Action", "Show or hide the site", () => togglePane("site"))] : []),
@@ -21,7 +21,7 @@ export function paletteEntries({ app, sessions, tools, turns, running }) {
     ...(turns.length ? [entry("Action", "Export this conversation", exportConversation)] : []),
     ...(app?.suggestions ?? []).map((text) => entry("Ask", text, () => ask(text))),
     ...sessions.map((session) => entry("Conversation", session.title || "Untitled", () => go(["chat", session.id]))),
-    ...(tools ?? []).map((tool) => entry("Tool", tool.name, () => go(["catalogue", tool.name]))),
+    ...(tools ?? []).map((tool) => entry("Tool", tool.name, () => go(["catalog", tool.name]))),
   ];
 }
 

@@ -7,7 +7,7 @@ import { go } from "./route.js";
 import { state } from "./state.js";
 import { useStore } from "./store.js";
 
-const MOST_PEGS = 480; // of a larger catalogue only shelves are drawn
+const MOST_PEGS = 480; // of a larger catalog only shelves are drawn
 
 export function Pegboard() {
   const tools = useStore(state, (value) => value.tools);
@@ -33,7 +33,7 @@ function Wall({ tools, active }) {
   `;
 }
 
-// Not in the order of the Tab key: 45 stops would stand between the chat and the rest. The catalogue lists them all.
+// Not in the order of the Tab key: 45 stops would stand between the chat and the rest. The catalog lists them all.
 function Peg({ tool, lit }) {
-  return html`<button class="peg" tabindex="-1" data-lit=${lit} data-risk=${tool.risk} title=${tool.name} aria-label=${`${tool.name}${lit ? ", in hand" : ""}`} onClick=${() => go(["catalogue", tool.name])}></button>`;
+  return html`<button class="peg" tabindex="-1" data-lit=${lit} data-risk=${tool.risk} title=${tool.name} aria-label=${`${tool.name}${lit ? ", in hand" : ""}`} onClick=${() => go(["catalog", tool.name])}></button>`;
 }

@@ -85,7 +85,7 @@ function Result({ result }) {
     <div class="compared">
       <ol class="hits" aria-label="Hits">${result.hits.map((hit, place) => html`<${HitRow} key=${hit.name} hit=${hit} place=${place + 1} description=${described(hit.name)} best=${result.hits[0].score} />`)}
         ${names.length === 0 && html`<li class="hit none"><p>The model gets no tool rather than a wrong one, and is told how to ask better.</p>
-          ${result.nearest?.length > 0 && html`<p class="quiet">Nearest, but not near enough: ${result.nearest.map((name) => html`<a class="chip mono button-chip" href=${address(["catalogue", name])}>${name}</a> `)}</p>`}</li>`}
+          ${result.nearest?.length > 0 && html`<p class="quiet">Nearest, but not near enough: ${result.nearest.map((name) => html`<a class="chip mono button-chip" href=${address(["catalog", name])}>${name}</a> `)}</p>`}</li>`}
       </ol>
       <aside class="plain" aria-label="Plain BM25">
         <h2>Plain BM25</h2>

@@ -1,4 +1,4 @@
-// Where in the page we are, kept in the address behind `#`: `#/chat/<id>`, `#/playground?q=...`, `#/catalogue/<tool>`.
+// Where in the page we are, kept in the address behind `#`: `#/chat/<id>`, `#/playground?q=...`, `#/catalog/<tool>`.
 
 import { createStore } from "./store.js";
 

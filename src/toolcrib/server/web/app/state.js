@@ -6,7 +6,7 @@ export const state = createStore({
   app: null, // what is served: name, mode, surface, model, suggestions, site
   trouble: null, // why the page cannot work at all: {message, hint}
   online: true,
-  tools: null, // every tool, for the pegboard, the catalogue and the palette
+  tools: null, // every tool, for the pegboard, the catalog and the palette
   sessions: [],
   sessionId: null,
   title: "",

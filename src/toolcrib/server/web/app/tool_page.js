@@ -22,12 +22,12 @@ export function ToolPage({ name, findings }) {
   const notes = protocolNotes(tool.protocol);
   return html`
     <article class="tool-page">
-      <a class="back" href="#/catalogue"><${Icon} name="chevron" size=${12} />All tools</a>
+      <a class="back" href="#/catalog"><${Icon} name="chevron" size=${12} />All tools</a>
       <header><h2 class="mono">${tool.name}</h2><span class="chip">${tool.category}</span><span class="chip risk" data-risk=${tool.risk}>${tool.risk}</span>${tool.confirm && html`<span class="chip">asks first</span>`}${tool.source && html`<span class="chip">from ${tool.source}</span>`}<span class="chip" title="What its definition takes in a request">${plural(tool.tokens, "token")}</span></header>
       <p class="lead">${tool.description}</p>
       ${notes.length > 0 && html`<section aria-label="Protocol"><h3>Protocol</h3><dl class="protocol">${notes.map(([label, text]) => html`<div><dt>${label}</dt><dd>${text}</dd></div>`)}</dl></section>`}
       ${tool.phrases?.length > 0 && html`<section aria-label="Phrases"><h3>Found by</h3><p class="phrases">${tool.phrases.map((phrase) => html`<a class="chip button-chip" href=${address(["playground"], { q: phrase })}>${phrase}</a>`)}</p></section>`}
-      ${tool.related?.length > 0 && html`<section aria-label="Related"><h3>Often with</h3><p class="phrases">${tool.related.map((other) => html`<a class="chip button-chip mono" href=${address(["catalogue", other])}>${other}</a>`)}</p></section>`}
+      ${tool.related?.length > 0 && html`<section aria-label="Related"><h3>Often with</h3><p class="phrases">${tool.related.map((other) => html`<a class="chip button-chip mono" href=${address(["catalog", other])}>${other}</a>`)}</p></section>`}
       ${findings.length > 0 && html`<section aria-label="Findings"><h3>Findings</h3>${findings.map((finding) => html`<${Finding} finding=${finding} />`)}</section>`}
       <${Trial} tool=${tool} />
       <details class="schema"><summary>Schema</summary><${Block} value=${pretty(tool.parameters ?? {})} label="schema" /></details>

@@ -1,4 +1,4 @@
-"""The catalogue and the playground over HTTP, through the same policy as an agent."""
+"""The catalog and the playground over HTTP, through the same policy as an agent."""
 
 import pytest
 
@@ -108,7 +108,7 @@ def test_check_and_tokens_are_those_of_the_command_line() -> None:
         assert here.http.get("/api/check").json() == findings
         table = here.http.get("/api/tokens").json()
         shop.catalog.remove("lonely")
-        assert "lonely" not in here.http.get("/api/check").text  # looked at anew when the catalogue changed
+        assert "lonely" not in here.http.get("/api/check").text  # looked at anew when the catalog changed
     assert ("lonely", True) in [(one["tool"], bool(one["hint"])) for one in findings]
     assert [(row["mode"], row["step"]) for row in table["rows"]] == [
         ("direct", "at each step"),

@@ -1,4 +1,4 @@
-"""`toolcrib catalogue`: publish, status, approve; and servers that follow it, with the code that they have."""
+"""`toolcrib catalog`: publish, status, approve; and servers that follow it, with the code that they have."""
 
 import json
 import socket
@@ -40,36 +40,36 @@ def test_tools_of_code_and_of_servers_are_published_and_shown(
     url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     servers = config(tmp_path / ".mcp.json", shop={}, broken={"start": "die"})
-    assert main(["catalogue", "publish", servers, "--from", OFFICE, "--json"]) == 4
+    assert main(["catalog", "publish", servers, "--from", OFFICE, "--json"]) == 4
     told = json.loads(capsys.readouterr().out)
     assert sorted(told["sources"]["mcp:shop"]["changed"]) == ["shop__delete_all", "shop__echo"]
     assert list(told["unreachable"]) == ["mcp:broken"]
-    assert main(["catalogue", "publish", "--from", OFFICE]) == 0  # the same again
+    assert main(["catalog", "publish", "--from", OFFICE]) == 0  # the same again
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
         ["source", "changed", "removed", "waiting", "refused"],
         ["python", "0", "0", "0", "0"],
     ]
-    assert main(["catalogue", "status", "--json"]) == 0
+    assert main(["catalog", "status", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["revision"], told["sources"]["mcp:shop"], told["waiting"]) == (2, 2, [])
-    assert main(["catalogue", "status", "--tenant", "somebody else"]) == 0
+    assert main(["catalog", "status", "--tenant", "somebody else"]) == 0
     assert capsys.readouterr().err == "0 tools at revision 0\n"
 
 
 def test_what_changes_later_waits_where_it_is_reviewed(
     url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main(["catalogue", "publish", config(tmp_path / "one.json", shop={}), "--review"])
+    main(["catalog", "publish", config(tmp_path / "one.json", shop={}), "--review"])
     changed = {"tools": [{"name": "echo", "description": "Tell me all.", "inputSchema": {"type": "object"}}]}
-    assert main(["catalogue", "publish", config(tmp_path / "two.json", shop=changed), "--review"]) == 0
+    assert main(["catalog", "publish", config(tmp_path / "two.json", shop=changed), "--review"]) == 0
     capsys.readouterr()
-    assert main(["catalogue", "status"]) == 0
+    assert main(["catalog", "status"]) == 0
     assert capsys.readouterr().err == "0 tools at revision 2\nwaits for approval: shop__echo\n"
-    assert main(["catalogue", "approve"]) == 0
+    assert main(["catalog", "approve"]) == 0
     assert capsys.readouterr().out == "shop__echo\n"
-    assert main(["catalogue", "approve"]) == 0
+    assert main(["catalog", "approve"]) == 0
     assert capsys.readouterr().err == "Nothing waits.\n"
-    assert main(["catalogue", "approve", "unheard_of"]) == 1
+    assert main(["catalog", "approve", "unheard_of"]) == 1
 
 
 def test_names_that_another_source_has_are_left_out(
@@ -77,16 +77,14 @@ def test_names_that_another_source_has_are_left_out(
 ) -> None:
     file = tmp_path / "mine.py"
     file.write_text("from toolcrib import tool\n@tool\ndef shop__echo() -> str:\n    'Mine.'\n    return 'mine'\n")
-    main(["catalogue", "publish", config(tmp_path / "one.json", shop={})])
-    main(["catalogue", "publish", "--from", str(file)])
+    main(["catalog", "publish", config(tmp_path / "one.json", shop={})])
+    main(["catalog", "publish", "--from", str(file)])
     assert "left out: " in capsys.readouterr().err
 
 
-def test_a_shared_catalogue_needs_postgresql(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_shared_catalog_needs_postgresql(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.delenv("TOOLCRIB_STORE", raising=False)
-    assert main(["catalogue", "status"]) == 4
+    assert main(["catalog", "status"]) == 4
     assert "hint: Give --store postgresql://user@host/database" in capsys.readouterr().err
 
 
@@ -103,7 +101,7 @@ async def test_each_server_opens_its_own_way_to_the_tools(url: str, tmp_path: Pa
     from toolcrib.postgres.database import PostgresDatabase
 
     catalog = Catalog()
-    assert await anyio.to_thread.run_sync(main, ["catalogue", "publish", servers]) == 0
+    assert await anyio.to_thread.run_sync(main, ["catalog", "publish", servers]) == 0
     async with PostgresDatabase(url) as database:
         await SharedCatalog(database).publish(local)
     async with following(url, catalog, runners_here(local, [Path(servers)])):
@@ -111,7 +109,7 @@ async def test_each_server_opens_its_own_way_to_the_tools(url: str, tmp_path: Pa
         assert "again" in (await catalog.get("shop__echo").call({"text": "again"})).text
 
 
-def test_a_server_follows_the_catalogue(
+def test_a_server_follows_the_catalog(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("TOOLCRIB_STORE", str(tmp_path / "sessions.db"))
@@ -129,25 +127,25 @@ def test_a_server_follows_the_catalogue(
                 tools.extend(tool["name"] for tool in (await client.get("/api/tools")).json())
 
     monkeypatch.setattr(listening, "listen", listen)
-    main(["catalogue", "publish", "--from", OFFICE, "--store", url])
+    main(["catalog", "publish", "--from", OFFICE, "--store", url])
     servers = config(tmp_path / ".mcp.json", shop={})
-    assert main(["serve", "--catalogue", url, "--from", OFFICE, "--mcp", servers, "--port", "0"]) == 0
+    assert main(["serve", "--catalog", url, "--from", OFFICE, "--mcp", servers, "--port", "0"]) == 0
     assert len(tools) > 3
-    assert main(["serve", "app.yaml", "--catalogue", url]) == 1
+    assert main(["serve", "app.yaml", "--catalog", url]) == 1
     assert main(["serve", "--mcp", servers]) == 1
-    assert "hint: Give --catalogue, too; or an app." in capsys.readouterr().err
+    assert "hint: Give --catalog, too; or an app." in capsys.readouterr().err
 
 
-def test_a_gateway_serves_the_catalogue_without_asking_its_servers(
+def test_a_gateway_serves_the_catalog_without_asking_its_servers(
     url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     servers = config(tmp_path / ".mcp.json", shop={})
-    main(["catalogue", "publish", servers])
+    main(["catalog", "publish", servers])
     capsys.readouterr()
     down = config(tmp_path / "down.json", shop={"start": "die"})  # nobody notices, before a tool is called
-    assert main(["gateway", down, "--catalogue", url, "--dry-run", "--json"]) == 0
+    assert main(["gateway", down, "--catalog", url, "--dry-run", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [(source["source"], source["state"]) for source in told["sources"]] == [("shared", "ready")]
     assert told["tokens_of_all_tools"] > 50
-    assert main(["gateway", servers, "--catalogue", url, "--lock", str(tmp_path / "tools.lock")]) == 1
-    assert "A shared catalogue has approvals of its own." in capsys.readouterr().err
+    assert main(["gateway", servers, "--catalog", url, "--lock", str(tmp_path / "tools.lock")]) == 1
+    assert "A shared catalog has approvals of its own." in capsys.readouterr().err

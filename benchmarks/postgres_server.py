@@ -17,9 +17,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import urlsplit
+
+import psycopg
 
 NOBODY = 65534
 OWNER = "toolcrib"
+
+# Where Linux keeps files in memory.
+_MEMORY = Path("/dev/shm")
+_ENOUGH_BYTES = 2 * 2**30
 
 # Without an fsync a commit: faster, and nothing here cuts the power. A benchmark that means it says `durable`.
 _QUICK = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
@@ -35,16 +42,24 @@ def missing() -> str | None:
 
 
 class PostgresServer:
-    """One cluster, from `start` to `stop`."""
+    """One cluster, from `start` to `stop`.
 
-    def __init__(self, *, durable: bool = False, settings: Mapping[str, str] | None = None) -> None:
+    Where there is room for it, `in_memory` keeps its files off the disk: a new database is eight megabytes, and there
+    it takes ten times as long.
+    """
+
+    def __init__(
+        self, *, durable: bool = False, in_memory: bool = False, settings: Mapping[str, str] | None = None
+    ) -> None:
+        self._in_memory = in_memory
         self._settings = {"max_connections": "200", **({} if durable else _QUICK), **(settings or {})}
         self._numbers = itertools.count()
         self._as_user: dict[str, Any] = {}
 
     def start(self) -> None:
         """Make an empty cluster and start it."""
-        self.folder = Path(tempfile.mkdtemp(prefix="toolcrib-pg-"))
+        in_memory = self._in_memory and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ENOUGH_BYTES
+        self.folder = Path(tempfile.mkdtemp(prefix="toolcrib-pg-", dir=_MEMORY if in_memory else None))
         self._programs = _installed()
         if os.geteuid() == 0:
             self._as_user = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
@@ -66,8 +81,12 @@ class PostgresServer:
     def new_database(self) -> str:
         """The URL of an empty database."""
         name = f"crib_{next(self._numbers)}"
-        self._run("createdb", "-h", str(self.folder), "-U", OWNER, name)
-        return f"postgresql://{OWNER}@/{name}?host={self.folder}"
+        self._execute(f"CREATE DATABASE {name}")
+        return self._url(name)
+
+    def drop(self, url: str) -> None:
+        """Remove a database, whoever is connected to it."""
+        self._execute(f"DROP DATABASE {urlsplit(url).path[1:]} WITH (FORCE)")
 
     def __enter__(self) -> Self:
         self.start()
@@ -75,6 +94,13 @@ class PostgresServer:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.stop()
+
+    def _url(self, database: str) -> str:
+        return f"postgresql://{OWNER}@/{database}?host={self.folder}"
+
+    def _execute(self, statement: str) -> None:
+        with psycopg.connect(self._url("postgres"), autocommit=True) as connection:
+            connection.execute(statement.encode())
 
     def _control(self, verb: str) -> None:
         options = " ".join(f"-c {name}={value}" for name, value in self._settings.items())

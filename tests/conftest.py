@@ -82,11 +82,13 @@ def postgres() -> Generator[PostgresServer]:
     """A real PostgreSQL with pgvector, one for each worker, started when the first test asks for it."""
     if reason := missing():
         pytest.skip(reason)
-    with PostgresServer() as server:
+    with PostgresServer(in_memory=True) as server:
         yield server
 
 
 @pytest.fixture
-def postgres_url(postgres: PostgresServer) -> str:
+def postgres_url(postgres: PostgresServer) -> Generator[str]:
     """The URL of a database of its own."""
-    return postgres.new_database()
+    url = postgres.new_database()
+    yield url
+    postgres.drop(url)

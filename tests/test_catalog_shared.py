@@ -107,7 +107,7 @@ async def test_nothing_is_missed_while_postgresql_was_away(
 ) -> None:
     monkeypatch.setattr(listening, "FIRST_PAUSE_SECONDS", 0.01)
     caplog.set_level(logging.ERROR)
-    with PostgresServer() as server:
+    with PostgresServer(in_memory=True) as server:
         async with PostgresDatabase(server.new_database()) as database:
             shared = SharedCatalog(database)
             await shared.register("mcp:mail", [make("send_mail"), make("old_mail")])

@@ -168,7 +168,7 @@ def test_a_gateway_does_not_wait_for_ever(place: str, monkeypatch: pytest.Monkey
 
 @pytest.mark.process
 def test_approvals_outlive_a_restart_of_the_database(caplog: pytest.LogCaptureFixture) -> None:
-    with PostgresServer() as server:
+    with PostgresServer(in_memory=True) as server:
         place = f"{server.new_database()}#team"
         with closing(open_lock(place, ["openapi:a"])) as ours, closing(open_lock(place)) as theirs:
             first, second = Quarantine(Catalog(), ours), Quarantine(Catalog(), theirs)

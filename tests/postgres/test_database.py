@@ -58,7 +58,7 @@ async def test_work_is_kept_at_its_end_and_reads_one_moment(postgres_url: str) -
 
 @pytest.mark.process
 async def test_connections_that_broke_are_replaced_and_work_is_begun_anew() -> None:
-    with PostgresServer() as server:
+    with PostgresServer(in_memory=True) as server:
         async with PostgresDatabase(server.new_database()) as database:
             tries = 0
 

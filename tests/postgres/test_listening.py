@@ -36,7 +36,7 @@ async def test_after_a_lost_connection_one_is_told_to_look(
 ) -> None:
     monkeypatch.setattr(listening, "FIRST_PAUSE_SECONDS", 0.01)
     heard: asyncio.Queue[str | None] = asyncio.Queue()
-    with PostgresServer() as server:
+    with PostgresServer(in_memory=True) as server:
         url = server.new_database()
         async with PostgresDatabase(url) as database, Listener(database, "news", heard.put_nowait) as listener:
             assert await heard_next(heard) is None

@@ -196,7 +196,7 @@ def test_vectors_of_two_embedders_are_never_mixed(opened: Opened) -> None:
 
 @pytest.mark.process
 def test_a_search_survives_a_restart_of_postgresql() -> None:
-    with PostgresServer() as server:
+    with PostgresServer(in_memory=True) as server:
         index = PostgresIndex(server.new_database())
         index.put(office())
         assert index.search("send an e-mail").names[0] == "send_mail"

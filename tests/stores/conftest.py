@@ -22,5 +22,5 @@ def clock() -> Clock:
 
 @pytest.fixture
 async def store(backend: Backend, clock: Clock) -> AsyncGenerator[Store]:
-    async with backend.open(backend.new_place(), clock) as opened:
+    async with backend.open(backend.emptied_place(), clock) as opened:
         yield opened

@@ -19,7 +19,7 @@ async def read(place: str) -> SessionRecord:
 
 
 def test_processes_go_on_when_the_database_restarts_under_them() -> None:
-    with PostgresServer() as server, ExitStack() as running:
+    with PostgresServer(in_memory=True) as server, ExitStack() as running:
         place = server.new_database()
         children = {name: running.enter_context(process("compete", place, name)) for name in "abc"}
         assert [line(child) for child in children.values()] == ["ready"] * 3
@@ -34,7 +34,7 @@ def test_processes_go_on_when_the_database_restarts_under_them() -> None:
 
 
 def test_a_writer_that_lives_through_a_restart_keeps_every_step_once() -> None:
-    with PostgresServer() as server:
+    with PostgresServer(in_memory=True) as server:
         place = server.new_database()
         with process("write", place) as writer:
             assert line(writer) == "ready"

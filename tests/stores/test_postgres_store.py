@@ -68,7 +68,7 @@ async def test_what_was_kept_before_the_connection_broke_is_kept_once(postgres_u
 
 @pytest.mark.process
 async def test_a_session_outlives_a_restart_of_the_database() -> None:
-    with PostgresServer() as server:
+    with PostgresServer(in_memory=True) as server:
         place = server.new_database()
         async with open_store(place) as store, open_store(place) as elsewhere:
             async with store.open("s") as session:

@@ -44,10 +44,10 @@ demo: $(VENV)/.ready ## the reference CMS and its agent, here and in the browser
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(((os.cpu_count() or 1) * 3 + 1) // 2)')
 
 test: $(VENV)/.ready browser ## every test, with coverage
-	$(BIN)/pytest --cov --cov-report=term --numprocesses $(WORKERS) --dist loadfile
+	$(BIN)/pytest --cov --cov-report=term --numprocesses $(WORKERS)
 
 test-fast: $(VENV)/.ready ## the tests that start no process, server or browser
-	$(BIN)/pytest -m "not process" --numprocesses auto --dist loadfile
+	$(BIN)/pytest -m "not process" --numprocesses auto
 
 chaos: $(VENV)/.ready ## the longest tests: processes and databases are killed for minutes
 	$(BIN)/pytest -m chaos

@@ -6,6 +6,8 @@ from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer  # pyright: ignore[reportMissingTypeStubs]
+from xdist.scheduler import LoadFileScheduling  # pyright: ignore[reportMissingTypeStubs]
 
 from benchmarks.postgres_server import PostgresServer, missing
 
@@ -18,13 +20,25 @@ STARTING = {"built", "chromium", "desk", "live", "postgres", "server", "web"}
 # What Python says when a process is started or a port is taken. Pairs of sockets and clients in memory do neither.
 STARTS = {"os.fork", "os.forkpty", "os.posix_spawn", "os.system", "socket.bind", "subprocess.Popen"}
 
-LONG = "tests/replicas/"  # a single test, and the longest by far
+PAGE = "tests/browser/"  # of one worker, which starts one browser and one demo for all its files
+LONG = (PAGE, "tests/replicas/")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Where files are dealt out to workers, deal them in the order below, not those with the fewest tests last."""
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
+    """Deal out files, those of the page together."""
+    return ByFile(config, log)
+
+
+class ByFile(LoadFileScheduling):
+    def _split_scope(self, nodeid: str) -> str:
+        return PAGE if nodeid.startswith(PAGE) else super()._split_scope(nodeid)
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` looks at the marks

@@ -25,9 +25,9 @@ def chromium() -> str:
     return found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser(chromium: str) -> Iterator[Browser]:
-    """One browser for the tests of a file; each test has a context of its own, with its own storage.
+    """One browser for all tests of the page; each has a context of its own, with its own storage.
 
     Not for the whole session: while Playwright is at work, no test elsewhere could start an event loop.
     """

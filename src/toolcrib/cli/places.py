@@ -11,13 +11,13 @@ from toolcrib.catalog.catalog import Catalog
 from toolcrib.catalog.loading import load_catalog as load_from
 from toolcrib.errors import SourceConfigError, StoreError, require_mcp
 from toolcrib.settings import Settings, is_postgres
-from toolcrib.sources.mcp.config import McpServer, read_mcp_servers, told_apart
-from toolcrib.sources.source import ToolSink
 
 if TYPE_CHECKING:
     from toolcrib.postgres.replica import Runner, SharedSource
+    from toolcrib.sources.mcp.config import McpServer
     from toolcrib.sources.mcp.source import McpSource
     from toolcrib.sources.openapi.source import OpenApiSource
+    from toolcrib.sources.source import ToolSink
 
 
 # From what `--from` says to a catalog; without it, the tools of the reference CMS.
@@ -54,12 +54,16 @@ Json: TypeAlias = Annotated[bool, Parameter(name="--json", negative=(), show_def
 _APP = (".yaml", ".yml")
 
 
-def named_servers(paths: Iterable[Path]) -> tuple[McpServer, ...]:
+def named_servers(paths: Iterable[Path]) -> "tuple[McpServer, ...]":
     """The servers that these files name, in their order."""
+    from toolcrib.sources.mcp.config import told_apart  # late, as all of `sources`: it loads asyncio
+
     return told_apart(server for path in paths for server in _servers(path))
 
 
-def _servers(path: Path) -> tuple[McpServer, ...]:
+def _servers(path: Path) -> "tuple[McpServer, ...]":
+    from toolcrib.sources.mcp.config import read_mcp_servers
+
     if path.suffix not in _APP:
         return read_mcp_servers([path])
     from toolcrib.apps.load import servers_of_app  # late: reads YAML
@@ -72,23 +76,23 @@ def _servers(path: Path) -> tuple[McpServer, ...]:
 
 # `toolcrib sources`: which servers a configuration names, how they are, and what their tools would cost.
 
-ReadServers: TypeAlias = Callable[[Iterable[Path]], tuple[McpServer, ...]]
+ReadServers: TypeAlias = "Callable[[Iterable[Path]], tuple[McpServer, ...]]"
 DEFAULT = ".mcp.json"
 SECONDS = 30.0
 
 
 def open_sources(
-    paths: Sequence[Path], catalog: ToolSink, seconds: float, *, read: ReadServers = read_mcp_servers
+    paths: Sequence[Path], catalog: "ToolSink", seconds: float, *, read: "ReadServers | None" = None
 ) -> "list[McpSource | OpenApiSource]":
     """A source for each server of the files. Of an app only `read=named_servers` takes the servers: it is more."""
     require_mcp("An MCP server")
-    from toolcrib.sources.mcp.config import McpLimits
+    from toolcrib.sources.mcp.config import McpLimits, read_mcp_servers
     from toolcrib.sources.mcp.login import saved_login
     from toolcrib.sources.mcp.source import McpSource  # late, as below: they load the MCP and HTTP libraries
     from toolcrib.sources.openapi.source import OpenApiSource
 
     documents = [path for path in paths if _is_openapi(path)]
-    servers = read(path for path in paths if path not in documents)
+    servers = (read or read_mcp_servers)(path for path in paths if path not in documents)
     limits = McpLimits(connect_seconds=seconds, list_seconds=seconds)
     logins = Settings.from_environment().logins
     return [
@@ -117,7 +121,7 @@ def postgres_place(given: str | None) -> str:
     return place
 
 
-def shared_source(place: str, holder: ToolSink, mcp: Iterable[Path], seconds: float) -> "SharedSource":
+def shared_source(place: str, holder: "ToolSink", mcp: Iterable[Path], seconds: float) -> "SharedSource":
     """The shared catalog as a source, which lets go of its database when it stops."""
     from toolcrib.postgres.catalog import SharedCatalog  # late, as below: only who shares a catalog needs a database
     from toolcrib.postgres.database import PostgresDatabase

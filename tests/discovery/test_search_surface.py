@@ -38,6 +38,7 @@ def test_the_model_sees_one_small_tool() -> None:
 def test_the_definition_does_not_depend_on_the_catalog() -> None:
     [small], [large] = search_surface(toolbox()), search_surface(Toolbox(Catalog([make(f"t{n}") for n in range(500)])))
     assert definition(small) == definition(large)
+    assert small.parameters is large.parameters, "the schema is made once: that takes as long as a search"
     [named] = search_surface(toolbox(), name="find_tools")
     assert (named.name, named.source, named.risk) == ("find_tools", "toolcrib", "safe")
 

@@ -21,6 +21,7 @@ from toolcrib.discovery.surfaces.display import (
     no_such_page,
     pages_of,
     place,
+    surface_tool,
 )
 from toolcrib.discovery.surfaces.search import (
     NO_QUERY,
@@ -32,7 +33,6 @@ from toolcrib.discovery.surfaces.search import (
     tools_found,
 )
 from toolcrib.discovery.toolbox import Toolbox
-from toolcrib.tools.function import tool
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 
@@ -89,13 +89,15 @@ def compact_surface(toolbox: Toolbox) -> tuple[Tool, ...]:
 
 def get_tool(toolbox: Toolbox, *, then: str = CALL_BY_NAME) -> Tool:
     """A tool that describes another in full and activates it; `then` says how to call that one."""
-    display = Display(toolbox)
+    return _get_tool.bind((toolbox, then))
 
-    @tool(name=GET_TOOL, description=DESCRIPTION, phrases=("show a tool's arguments", "how is this tool called"))
-    async def get(name: Annotated[str, Field(description="Exact name of the tool")]) -> ToolResult:
-        return describe_and_activate(toolbox, name, display.specification, then)
 
-    return get.with_metadata(source=SOURCE)
+@surface_tool(name=GET_TOOL, description=DESCRIPTION, phrases=("show a tool's arguments", "how is this tool called"))
+async def _get_tool(
+    surface: tuple[Toolbox, str], name: Annotated[str, Field(description="Exact name of the tool")]
+) -> ToolResult:
+    toolbox, then = surface
+    return describe_and_activate(toolbox, name, Display(toolbox).specification, then)
 
 
 def describe_and_activate(
@@ -130,69 +132,65 @@ HOW_TO_EXECUTE = "Run it with execute_tool."
 def browse_surface(toolbox: Toolbox, *, sources: SourceStates | None = None) -> tuple[Tool, ...]:
     """The five tools of this surface; `Toolbox(catalog, surface=browse_surface)` makes them the way into a toolbox."""
     display = Display(toolbox)
-    made = (_list_categories(display), _browse_category(display), _search_tools(display, sources))
     execute = call_by_name(toolbox, "execute_tool", description=EXECUTE_TOOL, wrapping="params")
-    browsing = (*made, get_tool(toolbox, then=HOW_TO_EXECUTE), execute)
-    return tuple(one.with_metadata(source=SOURCE) for one in browsing)
+    return (
+        _list_categories.bind(display),
+        _browse_category.bind(display),
+        _search_tools.bind((display, sources)),
+        get_tool(toolbox, then=HOW_TO_EXECUTE),
+        execute.with_metadata(source=SOURCE),
+    )
 
 
-def _list_categories(display: Display) -> Tool:
-    @tool(description=LIST_CATEGORIES, phrases=("what kinds of tools are there",))
-    async def list_categories(page: Page = 1) -> ToolResult:
-        categories = list(display.categories.items())
-        if not categories:
-            return ToolResult(text=NO_TOOLS)
-        pages = pages_of(categories, CATEGORIES_PER_PAGE)
-        if not 1 <= page <= len(pages):
-            return no_such_page(page, len(pages))
-        lines = tool_list(f"{category} ({len(held)}): {_taste(held)}" for category, held in pages[page - 1])
-        more = f" list_categories(page={page + 1}) for more." if page < len(pages) else ""
-        head = f"Categories, with how many tools{place(page, len(pages))}:"
-        return ToolResult(text=f"{head}\n{lines}\nNext: browse_category(category) or search_tools(query).{more}")
-
-    return list_categories
+@surface_tool(name="list_categories", description=LIST_CATEGORIES, phrases=("what kinds of tools are there",))
+async def _list_categories(display: Display, page: Page = 1) -> ToolResult:
+    categories = list(display.categories.items())
+    if not categories:
+        return ToolResult(text=NO_TOOLS)
+    pages = pages_of(categories, CATEGORIES_PER_PAGE)
+    if not 1 <= page <= len(pages):
+        return no_such_page(page, len(pages))
+    lines = tool_list(f"{category} ({len(held)}): {_taste(held)}" for category, held in pages[page - 1])
+    more = f" list_categories(page={page + 1}) for more." if page < len(pages) else ""
+    head = f"Categories, with how many tools{place(page, len(pages))}:"
+    return ToolResult(text=f"{head}\n{lines}\nNext: browse_category(category) or search_tools(query).{more}")
 
 
-def _browse_category(display: Display) -> Tool:
-    @tool(description=BROWSE_CATEGORY, phrases=("which tools does a category have",))
-    async def browse_category(
-        category: Annotated[str, Field(description="As list_categories names it")], page: Page = 1
-    ) -> ToolResult:
-        known = display.category(category)
-        if known is None:
-            return ToolResult.failure(display.unknown_category(category))
-        held = display.categories[known]
-        pages = pages_of(held, TOOLS_PER_PAGE)
-        if not 1 <= page <= len(pages):
-            return no_such_page(page, len(pages))
-        shown = pages[page - 1]
-        more = f" Page {page + 1} has more." if page < len(pages) else ""
-        head = f"{known}, {len(held)} tool{'s' * (len(held) > 1)}{place(page, len(pages))}:"
-        return ToolResult(
-            text=f"{head}\n{tool_list(map(name_line, shown))}\nNext: get_tool(name) for a tool's arguments.{more}",
-            value=Discovered(query=known, tools=tuple(one.name for one in shown)),
-        )
-
-    return browse_category
+@surface_tool(name="browse_category", description=BROWSE_CATEGORY, phrases=("which tools does a category have",))
+async def _browse_category(
+    display: Display, category: Annotated[str, Field(description="As list_categories names it")], page: Page = 1
+) -> ToolResult:
+    known = display.category(category)
+    if known is None:
+        return ToolResult.failure(display.unknown_category(category))
+    held = display.categories[known]
+    pages = pages_of(held, TOOLS_PER_PAGE)
+    if not 1 <= page <= len(pages):
+        return no_such_page(page, len(pages))
+    shown = pages[page - 1]
+    more = f" Page {page + 1} has more." if page < len(pages) else ""
+    head = f"{known}, {len(held)} tool{'s' * (len(held) > 1)}{place(page, len(pages))}:"
+    return ToolResult(
+        text=f"{head}\n{tool_list(map(name_line, shown))}\nNext: get_tool(name) for a tool's arguments.{more}",
+        value=Discovered(query=known, tools=tuple(one.name for one in shown)),
+    )
 
 
-def _search_tools(display: Display, sources: SourceStates | None) -> Tool:
-    @tool(description=SEARCH_TOOLS, phrases=("find a tool",))
-    async def search_tools(query: Query, limit: int = 8) -> ToolResult:
-        if not query.strip():
-            return ToolResult.failure(NO_QUERY)
-        found = await display.toolbox.search_async(query, limit=MOST_TOOLS)
-        shown = tools_found(display, found, limit)
-        sure = bool(shown) and is_confident(found)
-        missing = [] if sure else missing_sources(display.toolbox, sources)
-        if not shown:
-            return nothing_found(display, query, missing, found.warnings)
-        head = "Found:" if sure else "Perhaps one of these:"
-        foot = "Next: execute_tool(name, params), or get_tool(name) for all details."
-        lines = [head, tool_list(map(display.line, shown)), *not_searched(missing), foot]
-        return ToolResult(text="\n".join(lines), value=discovered(query, found, shown))
-
-    return search_tools
+@surface_tool(name="search_tools", description=SEARCH_TOOLS, phrases=("find a tool",))
+async def _search_tools(surface: tuple[Display, SourceStates | None], query: Query, limit: int = 8) -> ToolResult:
+    if not query.strip():
+        return ToolResult.failure(NO_QUERY)
+    display, sources = surface
+    found = await display.toolbox.search_async(query, limit=MOST_TOOLS)
+    shown = tools_found(display, found, limit)
+    sure = bool(shown) and is_confident(found)
+    missing = [] if sure else missing_sources(display.toolbox, sources)
+    if not shown:
+        return nothing_found(display, query, missing, found.warnings)
+    head = "Found:" if sure else "Perhaps one of these:"
+    foot = "Next: execute_tool(name, params), or get_tool(name) for all details."
+    lines = [head, tool_list(map(display.line, shown)), *not_searched(missing), foot]
+    return ToolResult(text="\n".join(lines), value=discovered(query, found, shown))
 
 
 def _taste(tools: Sequence[Tool]) -> str:

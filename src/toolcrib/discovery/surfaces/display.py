@@ -1,10 +1,11 @@
 """What surfaces show of one toolbox: lines, categories and refusals, made only of what the caller may know of."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import cached_property, partial
 from threading import Lock
-from typing import Annotated, TypeAlias, TypeVar
+from typing import Annotated, Any, Concatenate, Generic, TypeAlias, TypeVar, Unpack, cast
 from weakref import WeakKeyDictionary
 
 from pydantic import Field
@@ -15,10 +16,51 @@ from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.errors import did_you_mean
 from toolcrib.policy.policy import Decision, Policy
 from toolcrib.sources.source import SourceState
+from toolcrib.tools.call import FunctionCall
+from toolcrib.tools.function import ToolOptions, tool as make_tool
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 
-# Long lists, a page at a time, so that no answer is longer than a model wants to read.
+SOURCE = "toolcrib"  # of every tool that is part of a surface
+
+Subject = TypeVar("Subject")
+
+
+class SurfaceTool(Generic[Subject]):
+    """A tool of a surface that is not yet bound to a toolbox.
+
+    pydantic reads the function once, at the first `bind`; that takes as long as a search. The first parameter takes
+    what the tool works on, and the model does not see it.
+    """
+
+    def __init__(self, function: Callable[Concatenate[Subject, ...], object], **options: Unpack[ToolOptions]) -> None:
+        self._function = function
+        self._options = options
+
+    def bind(self, subject: Subject, **metadata: Any) -> Tool:
+        """The tool that works on `subject`; `metadata` replaces fields such as its name."""
+        unbound, call = self._unbound
+        name = metadata.get("name", unbound.name)
+        bound = replace(call, name=name, function=partial(self._function, subject))
+        return replace(unbound, call=bound, **metadata)
+
+    @cached_property
+    def _unbound(self) -> tuple[Tool, FunctionCall]:
+        made = make_tool(partial(cast("Callable[..., object]", self._function), None), **self._options).with_metadata(
+            source=SOURCE
+        )
+        assert isinstance(made.call, FunctionCall)
+        return made, made.call
+
+
+def surface_tool(
+    **options: Unpack[ToolOptions],
+) -> Callable[[Callable[Concatenate[Subject, ...], object]], SurfaceTool[Subject]]:
+    """Make a `SurfaceTool` of a function; `options` are those of `@tool`."""
+    return lambda function: SurfaceTool(function, **options)
+
+
+# Pages of long lists: no answer is longer than a model wants to read.
 
 Item = TypeVar("Item")
 Page: TypeAlias = Annotated[int, Field(description="From 1")]
@@ -113,7 +155,6 @@ def _may_know(toolbox: Toolbox, source: str) -> bool:
     return toolbox.policy.decide(unnamed, toolbox.role).decision is not Decision.HIDE
 
 
-SOURCE = "toolcrib"  # of every tool that is part of a surface
 SUGGESTIONS = 3
 MOST_COMPANIONS = 5
 _MOST_WORDS = 20  # of a query, compared with the names of categories

@@ -26,9 +26,9 @@ from toolcrib.discovery.surfaces.display import (
     no_such_page,
     pages_of,
     place,
+    surface_tool,
 )
 from toolcrib.discovery.toolbox import Toolbox
-from toolcrib.tools.function import tool as make_tool
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 
@@ -96,18 +96,6 @@ def _of_several(held: Domains) -> list[_Domain]:
 def _discover(domain: _Domain, name: str) -> Tool:
     noun = domain.noun
     what = "agents to hand work to" if noun == "agent" else f"{label(domain.name)} tools"
-
-    async def discover(tool: str | None = None, level: Literal[1, 2, 3] = 1, page: int = 1) -> ToolResult:
-        if tool and tool.strip():
-            return _one(domain, tool.strip(), level)
-        return _many(domain, name, level, page)
-
-    made = make_tool(
-        discover,
-        name=name,
-        description=f"Discover {what}: first their names, then how to use one.",
-        phrases=(f"which {what} are there",),
-    )
     # Written by hand, for there is one for each domain, and every word is paid for in each step.
     parameters = {
         "type": "object",
@@ -117,7 +105,23 @@ def _discover(domain: _Domain, name: str) -> Tool:
             "page": {"type": "integer"},
         },
     }
-    return made.with_metadata(source=SOURCE, parameters=parameters)
+    return _discover_tools.bind(
+        (domain, name),
+        name=name,
+        description=f"Discover {what}: first their names, then how to use one.",
+        parameters=parameters,
+        phrases=(f"which {what} are there",),
+    )
+
+
+@surface_tool(name="discover_tools", description="")
+async def _discover_tools(
+    surface: tuple[_Domain, str], tool: str | None = None, level: Literal[1, 2, 3] = 1, page: int = 1
+) -> ToolResult:
+    domain, name = surface
+    if tool and tool.strip():
+        return _one(domain, tool.strip(), level)
+    return _many(domain, name, level, page)
 
 
 def _one(domain: _Domain, name: str, level: int) -> ToolResult:

@@ -1,6 +1,7 @@
 """Surface search: one tool, by which a model asks for what it needs and gets the few tools that fit, ready to call."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field
@@ -8,11 +9,10 @@ from pydantic import Field
 from toolcrib.discovery.handover import BUDGET_TOKENS, MOST_TOOLS, Discovered, best_hits, is_confident, spread
 from toolcrib.discovery.protocols import protocols_block
 from toolcrib.discovery.render import quoted, tool_list
-from toolcrib.discovery.surfaces.display import SOURCE, Display, SourceStates, missing_sources
+from toolcrib.discovery.surfaces.display import Display, SourceStates, missing_sources, surface_tool
 from toolcrib.discovery.tokens import cached_tokens, definition_tokens
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.search.result import Hit, SearchResult
-from toolcrib.tools.function import tool
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 
@@ -44,25 +44,34 @@ def search_surface(
         sources: Which sources cannot be reached, for searches that find nothing.
         budget_tokens: Of definitions and protocols that one search may add; its best tool always comes.
     """
-    display = Display(toolbox)
+    return (_search.bind(_Search(toolbox, sources, budget_tokens), name=name),)
 
-    @tool(name=name, description=DESCRIPTION, phrases=PHRASES)
-    async def search(query: Query, limit: int = 8) -> ToolResult:
-        if not query.strip():
-            return ToolResult.failure(NO_QUERY)
-        found = await toolbox.search_async(query, limit=MOST_TOOLS)
-        chosen = spread(found, limit, lambda name: _added_tokens(toolbox, name), budget_tokens)
-        handed, named = _held(toolbox, chosen.handed), list(filter(display.may_call, _held(toolbox, chosen.named)))
-        missing = missing_sources(toolbox, sources) if not handed or not is_confident(found) else []
-        if not handed:
-            return nothing_found(display, query, missing, found.warnings)
-        activated = toolbox.activate([one.name for one in handed])
-        return ToolResult(
-            text=_answer(display, handed, named, sure=is_confident(found), new=bool(activated), missing=missing),
-            value=discovered(query, found, handed, activated, named),
-        )
 
-    return (search.with_metadata(source=SOURCE),)
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """What one search tool works on; the fields are the arguments of `search_surface`."""
+
+    toolbox: Toolbox
+    sources: SourceStates | None
+    budget_tokens: int
+
+
+@surface_tool(name=SEARCH_NAME, description=DESCRIPTION, phrases=PHRASES)
+async def _search(surface: _Search, query: Query, limit: int = 8) -> ToolResult:
+    if not query.strip():
+        return ToolResult.failure(NO_QUERY)
+    toolbox, display = surface.toolbox, Display(surface.toolbox)
+    found = await toolbox.search_async(query, limit=MOST_TOOLS)
+    chosen = spread(found, limit, lambda name: _added_tokens(toolbox, name), surface.budget_tokens)
+    handed, named = _held(toolbox, chosen.handed), list(filter(display.may_call, _held(toolbox, chosen.named)))
+    missing = missing_sources(toolbox, surface.sources) if not handed or not is_confident(found) else []
+    if not handed:
+        return nothing_found(display, query, missing, found.warnings)
+    activated = toolbox.activate([one.name for one in handed])
+    return ToolResult(
+        text=_answer(display, handed, named, sure=is_confident(found), new=bool(activated), missing=missing),
+        value=discovered(query, found, handed, activated, named),
+    )
 
 
 def tools_found(display: Display, found: SearchResult, limit: int) -> list[Tool]:

@@ -1,14 +1,14 @@
 """What a run took, counted."""
 
 from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart, UserPromptPart
-from pydantic_ai.tools import ToolDefinition
 
 from tests.support.agent import Shop, scripted
-from toolcrib.agent.recorder import HistoryCount, Report, Tokens, definitions_tokens
+from toolcrib.agent.recorder import HistoryCount, Report, Tokens
 from toolcrib.agent.runner import run
+from toolcrib.agent.toolset import CribToolset
 from toolcrib.discovery.handover import Discovered
-from toolcrib.discovery.native import schema
 from toolcrib.discovery.tokens import definition_tokens
+from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.stores.session import Session
 
 
@@ -29,9 +29,9 @@ def test_tokens_are_added_part_by_part() -> None:
 
 
 def test_definitions_are_counted_as_they_stand_in_a_request() -> None:
-    tool = Shop().catalog.get("rename_page")
-    ours = ToolDefinition(name=tool.name, description=tool.description, parameters_json_schema=schema(tool.parameters))
-    assert definitions_tokens([ours]) == definition_tokens(tool)
+    catalog = Shop().catalog
+    toolset = CribToolset[object](Toolbox(catalog, pinned=["rename_page"]))
+    assert toolset.step().definition_tokens == definition_tokens(catalog.get("rename_page"))
 
 
 def test_a_message_is_counted_once_and_again_when_it_grew() -> None:

@@ -1,5 +1,6 @@
 """A toolbox in anyone's Pydantic AI agent."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from pydantic_ai.messages import InstructionDeltaPart, ModelMessage, ModelReques
 from tests.support.agent import Shop, scripted
 from toolcrib.agent.toolset import Call, CribToolset
 from toolcrib.discovery.modes import Mode
+from toolcrib.discovery.protocols import Guidance
 from toolcrib.discovery.surfaces.browse import browse_surface, compact_surface
 from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.toolbox import Toolbox
@@ -194,3 +196,20 @@ async def test_a_replaced_tool_is_described_anew() -> None:
     await agent.run("Hi")
     assert script.schemas[1]["rename_page"] == {"type": "object", "properties": {}}
     assert "GOTCHA: New." in script.instructions[1]
+
+
+def test_what_the_model_sees_is_made_once_until_something_changes(tmp_path: Path) -> None:
+    catalog = Shop().catalog
+    box = Toolbox(catalog, surface=search_surface)
+    toolset = CribToolset[object](box, guidance=Guidance(tmp_path))
+    first = toolset.step()
+    assert toolset.step() is first
+    box.activate(["search_images"])
+    second = toolset.step()
+    assert second is toolset.step()
+    assert [one.name for one in second.definitions] == ["tool_search", "search_images"]
+    assert second.definitions[0] is first.definitions[0], "what stays is the same definition"
+    (tmp_path / "images.md").write_text("Roses first.", "utf-8")
+    assert "Roses first." in toolset.step().protocols
+    catalog.remove("search_images")
+    assert toolset.step().tools == first.tools

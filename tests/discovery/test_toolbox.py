@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from tests.support.recorded_tools import make, names, pages, words_only
 from toolcrib.catalog.catalog import Catalog
-from toolcrib.discovery import visibility as sight
+from toolcrib.discovery import visibility
 from toolcrib.discovery.modes import Mode
 from toolcrib.discovery.tokens import definition_tokens
 from toolcrib.discovery.toolbox import MOST_NAMES, Toolbox
@@ -20,7 +20,7 @@ from toolcrib.search.index import ToolIndex
 from toolcrib.tools.tool import Tool
 
 pytestmark = pytest.mark.anyio
-SIGHTS = sight._sights  # pyright: ignore[reportPrivateUsage] - what is kept and forgotten shows nowhere else
+VIEWS = visibility._shared  # pyright: ignore[reportPrivateUsage] - what is kept and forgotten shows nowhere else
 
 
 def finder(toolbox: Toolbox) -> Sequence[Tool]:
@@ -278,16 +278,16 @@ def test_sessions_share_what_was_judged_and_forget_it_with_the_catalog() -> None
     catalog.add(make("new"))
     assert len(toolboxes[-1].tools) == 4
     assert len(judged) == 5
-    held = len(SIGHTS)
+    held = len(VIEWS)
     del catalog, toolboxes
     gc.collect()
-    assert len(SIGHTS) < held
+    assert len(VIEWS) < held
 
 
 def test_many_roles_do_not_fill_the_memory() -> None:
     catalog = pages()
     boxes = [Toolbox(catalog, role=f"user {number}") for number in range(100)]
-    assert len(SIGHTS[catalog]) == 64
+    assert len(VIEWS[catalog]) == 64
     assert len(boxes[0].tools) == 4
 
 
@@ -298,7 +298,7 @@ def test_verdicts_on_tools_that_are_gone_are_forgotten() -> None:
     for number in range(8):
         catalog.remove(f"tool_{number}")
     assert len(toolbox.tools) == 2
-    shared = sight.visibility_for(catalog, toolbox.policy, None)
+    shared = visibility.visibility_for(catalog, toolbox.policy, None)
     assert len(shared._verdicts) == 2  # pyright: ignore[reportPrivateUsage] - as above
 
 

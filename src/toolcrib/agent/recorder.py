@@ -8,7 +8,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache
 from typing import Any, Literal
 
 from pydantic_ai.messages import (
@@ -23,7 +22,6 @@ from pydantic_ai.messages import (
     TextPartDelta,
     ToolCallPart,
 )
-from pydantic_ai.tools import ToolDefinition
 
 from toolcrib.agent import events
 from toolcrib.agent.crib import Crib
@@ -32,7 +30,7 @@ from toolcrib.agent.history import dump_messages, new_parts
 from toolcrib.agent.toolset import Call, PassThroughValidator, shown
 from toolcrib.discovery.handover import Discovered
 from toolcrib.discovery.surfaces.display import SOURCE
-from toolcrib.discovery.tokens import compact_json, count_tokens, is_exact
+from toolcrib.discovery.tokens import count_tokens, is_exact
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.errors import ToolcribError
 from toolcrib.memory.entities import Reading
@@ -274,22 +272,6 @@ class HistoryCount:
             tokens = _MESSAGE_MARKS + sum(count_tokens(text) for part in message.parts for text in _texts(part))
             held = self._counted[id(message)] = (message, len(message.parts), tokens)
         return held[2]
-
-
-def definitions_tokens(definitions: Sequence[ToolDefinition]) -> int:
-    """The tokens of tool entries, as they stand in a request of OpenAI's chat form."""
-    return sum(text_tokens(compact_json(_entry(one))) for one in definitions)
-
-
-def _entry(tool: ToolDefinition) -> dict[str, Any]:
-    said = {"name": tool.name, "description": tool.description, "parameters": tool.parameters_json_schema}
-    return {"type": "function", "function": said}
-
-
-@lru_cache(maxsize=2_048)
-def text_tokens(text: str) -> int:
-    """The tokens of a text that comes again at each step."""
-    return count_tokens(text)
 
 
 def _texts(part: Any) -> Iterable[str]:

@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias, cast
 
 from pydantic_ai import RunContext
@@ -22,8 +23,9 @@ from toolcrib.agent.models import wire_of
 from toolcrib.discovery.confirmation import Approval, PendingApproval, with_confirmed, without_confirmed
 from toolcrib.discovery.modes import Mode
 from toolcrib.discovery.native import description, schema
-from toolcrib.discovery.protocols import Delivery, Guidance, delivery_for, protocols_block
+from toolcrib.discovery.protocols import Delivery, Guidance, Note, delivery_for, notes_block, protocol_notes
 from toolcrib.discovery.render import compact_list
+from toolcrib.discovery.tokens import compact_json, text_tokens
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.policy.policy import Decision
 from toolcrib.tools.result import ToolResult
@@ -72,23 +74,58 @@ def shown(arguments: dict[str, Any]) -> dict[str, Any]:
     return {"arguments": arguments[_UNREADABLE]} if _UNREADABLE in arguments else arguments
 
 
-# Tools as Pydantic AI wants them, each made once: the same object at each step is cheap, and changes no cache.
+@dataclass(frozen=True)
+class Step:
+    """What the model sees at one step: made once, and read for the request, the prompt and the token count."""
+
+    tools: tuple[Tool, ...]
+    guidance: tuple[str, ...]  # the texts that the notes were made of
+    definitions: tuple[ToolDefinition, ...]
+    notes: tuple[Note, ...]
+
+    @cached_property
+    def protocols(self) -> str:
+        """How to use the tools; empty if there are no notes."""
+        return notes_block(self.notes)
+
+    @cached_property
+    def appended_protocols(self) -> str:
+        """The same, where changes are sent as a diff."""
+        return notes_block(self.notes, blank_lines=_BLANK_LINES_WHEN_APPENDED)
+
+    @cached_property
+    def definition_tokens(self) -> int:
+        """The tokens of the definitions, as entries of a request in OpenAI's chat format."""
+        return sum(text_tokens(compact_json(_entry(one))) for one in self.definitions)
+
+    @cached_property
+    def protocol_tokens(self) -> int:
+        """The tokens of the protocols."""
+        return text_tokens(self.protocols)
+
+
+def _entry(tool: ToolDefinition) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters_json_schema}
+    return {"type": "function", "function": function}
 
 
 class Definitions:
-    """The definitions of one toolset; `confirmable` adds the argument `confirmed` to tools that ask first."""
+    """The definitions of one toolset, each made once: the same object at each step changes no cache.
+
+    `confirmable` adds the argument `confirmed` to tools that ask first.
+    """
 
     def __init__(self, *, confirmable: bool) -> None:
         self._confirmable = confirmable
         self._made: dict[str, tuple[Tool, bool, ToolDefinition]] = {}
 
-    def visible(self, toolbox: Toolbox) -> list[ToolDefinition]:
-        """What the model sees now."""
-        surface = {tool.name for tool in toolbox.surface}  # the policy does not touch them
-        return [
+    def of(self, toolbox: Toolbox, tools: tuple[Tool, ...]) -> tuple[ToolDefinition, ...]:
+        """The definitions of tools that are visible in a toolbox."""
+        surface = {tool.name for tool in toolbox.surface}  # the policy does not apply to them
+        return tuple(
             self._of(tool, asks=self._confirmable and tool.name not in surface and _asks(toolbox, tool))
-            for tool in toolbox.visible()
-        ]
+            for tool in tools
+        )
 
     def _of(self, tool: Tool, *, asks: bool) -> ToolDefinition:
         held = self._made.get(tool.name)
@@ -170,6 +207,7 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         self._consent = consent
         self._watch = watch
         self._definitions = Definitions(confirmable=consent is not None)
+        self._step: Step | None = None
         self._listed: tuple[int, str] = (-1, "")  # the list of compact mode, and the revision it was made for
 
     @property
@@ -195,28 +233,29 @@ class CribToolset(AbstractToolset[AgentDepsT]):
 
     async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
         """What the model sees at this step."""
-        return {one.name: self._entry(one) for one in self.definitions()}
+        return {one.name: self._entry(one) for one in self.step().definitions}
 
-    def definitions(self) -> list[ToolDefinition]:
-        """The visible tools as the model sees them."""
-        return self._definitions.visible(self.toolbox)
+    def step(self) -> Step:
+        """What the model sees now; made anew only when the visible tools or their guidance changed."""
+        toolbox = self.toolbox
+        tools = toolbox.visible()  # the same tuple while nothing changes
+        guidance = self._guidance.texts(tools) if self._guidance is not None else ()
+        if self._step is None or self._step.tools is not tools or self._step.guidance != guidance:
+            notes = protocol_notes(tools, self._guidance)
+            self._step = Step(tools, guidance, self._definitions.of(toolbox, tools), notes)
+        return self._step
 
     async def get_instructions(self, ctx: RunContext[AgentDepsT]) -> list[InstructionPart]:
         """The protocols of the tools that are visible now and, in compact mode, the list of all tools."""
         appends = delivery_for(wire_of(ctx.model), self._delivery) is Delivery.APPEND
-        protocols = protocols_block(
-            self.toolbox.visible(), self._guidance, blank_lines=_BLANK_LINES_WHEN_APPENDED if appends else 0
-        )
+        step = self.step()
+        protocols = step.appended_protocols if appends else step.protocols
         parts = [InstructionPart(protocols, name=PROTOCOLS, on_change="append" if appends else "rewrite", dynamic=True)]
         if self.toolbox.mode is Mode.COMPACT:
             parts.insert(0, InstructionPart(self._tool_list(), name=TOOL_LIST))
         # An empty part that appends is given all the same: it is where the first change is measured from. Without it,
         # the first protocols would stand in the system prompt, and change its start in the middle of a conversation.
         return [part for part in parts if part.content or part.on_change == "append"]
-
-    def protocols(self) -> str:
-        """How to use the visible tools; nothing when there is nothing to say."""
-        return protocols_block(self.toolbox.visible(), self._guidance)
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]

@@ -26,11 +26,10 @@ from toolcrib.agent.recorder import (
     Report,
     Telling,
     Tokens,
-    definitions_tokens,
-    text_tokens,
 )
 from toolcrib.agent.toolset import CribToolset
 from toolcrib.discovery.protocols import Delivery, delivery_for
+from toolcrib.discovery.tokens import text_tokens
 from toolcrib.memory.working import render_memory
 from toolcrib.stores.session import Session
 
@@ -202,11 +201,12 @@ class Turn:
         return run.result.output
 
     def _count(self, messages: list[ModelMessage]) -> None:
+        step = self._toolset.step()
         self.report.steps.append(
             Tokens(
                 prompt=text_tokens(self._prompt),
-                definitions=definitions_tokens(self._toolset.definitions()),
-                protocols=text_tokens(self._toolset.protocols()),
+                definitions=step.definition_tokens,
+                protocols=step.protocol_tokens,
                 memory=text_tokens(self._memory),
                 history=self._sent.tokens(messages),
             )

@@ -48,8 +48,12 @@ class Guidance:
             return ""
         return known[1]
 
+    def texts(self, tools: Iterable[Tool]) -> tuple[str, ...]:
+        """The guidance of each category of these tools, in the order of the tools."""
+        return tuple(map(self.about, dict.fromkeys(tool.category for tool in tools)))
 
-# A note must not end the block it stands in, and speak to the model as if it were us.
+
+# A note must not close the block that it is in, and continue in our name.
 _OUR_TAGS = re.compile(r"<(?=\s*/?\s*(?:active|changed)-protocols)", re.IGNORECASE)
 
 NEW_LINE = "\n"
@@ -99,10 +103,15 @@ def protocol_notes(tools: Iterable[Tool], guidance: Guidance | None = None) -> t
     return tuple(notes)
 
 
-def protocols_block(tools: Iterable[Tool], guidance: Guidance | None = None, *, blank_lines: int = 0) -> str:
-    """The block for these tools; nothing at all when there is nothing to say. `blank_lines` stand after each note."""
-    notes = [f"{note}{NEW_LINE * blank_lines}" for note in protocol_notes(tools, guidance)]
-    return NEW_LINE.join(["<active-protocols>", *notes, "</active-protocols>"]) if notes else ""
+def protocols_block(tools: Iterable[Tool], guidance: Guidance | None = None) -> str:
+    """The block for these tools; empty if they have no notes."""
+    return notes_block(protocol_notes(tools, guidance))
+
+
+def notes_block(notes: Iterable[Note], *, blank_lines: int = 0) -> str:
+    """The block of these notes, each followed by `blank_lines`; empty without notes."""
+    lines = [f"{note}{NEW_LINE * blank_lines}" for note in notes]
+    return NEW_LINE.join(["<active-protocols>", *lines, "</active-protocols>"]) if lines else ""
 
 
 def protocol_delta(before: Sequence[Note], after: Sequence[Note]) -> str:

@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
 from typing import Any, cast
@@ -129,6 +129,12 @@ def count_tokens(text: str) -> int:
     """The tokens of a text: o200k where the extra `tokens` is installed, else an estimate."""
     counter = _o200k()
     return counter(text) if counter else estimate(text)
+
+
+@lru_cache(maxsize=2_048)
+def text_tokens(text: str) -> int:
+    """The tokens of a text that is sent again at each step; counted once."""
+    return count_tokens(text)
 
 
 def is_exact(model: str | None = None) -> bool:

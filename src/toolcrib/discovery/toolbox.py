@@ -14,7 +14,7 @@ from toolcrib.discovery.confirmation import Approval, PendingApproval
 from toolcrib.discovery.modes import Mode
 from toolcrib.discovery.tokens import definition_tokens
 from toolcrib.discovery.visibility import visibility_for
-from toolcrib.errors import SnapshotError, UnknownToolError
+from toolcrib.errors import SnapshotError
 from toolcrib.policy.policy import Decision, Policy, Verdict
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.result import SearchResult
@@ -180,8 +180,8 @@ class Toolbox:
         self.pinned = tuple(dict.fromkeys(pinned))
         self.mode = Mode(mode)
         self._index = index
-        self._sight = visibility_for(catalog, policy, role)
-        self._where = None if policy.hides_nothing(role) else self._sight
+        self._visibility = visibility_for(catalog, policy, role)
+        self._where = None if policy.hides_nothing(role) else self._visibility
         self._activation = ActiveTools()
         self._inactive: Inactive = inactive
         self._budget_tokens = budget_tokens
@@ -190,6 +190,7 @@ class Toolbox:
         self._make_surface = surface
         self._surface: dict[str, Tool] = {}
         self._surface_revision = -1
+        self._seen: _Seen | None = None
         self._renew_surface()
 
     # What there is
@@ -197,7 +198,7 @@ class Toolbox:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """Every tool of the catalog that the caller may know of, in the catalog's order."""
-        return self._sight.tools(self.catalog)
+        return self._visibility.tools
 
     def categories(self) -> dict[str, int]:
         """How many of those tools each category has; tools without one are not counted."""
@@ -205,17 +206,11 @@ class Toolbox:
 
     def find(self, name: str) -> Tool | None:
         """The tool of this name; None if there is none, or none that the caller may know of."""
-        if name not in self.catalog:
-            return None
-        try:
-            tool = self.catalog.get(name)
-        except UnknownToolError:  # another thread took it away just now
-            return None
-        return tool if self._sight(tool) else None
+        return self._visibility.find(name)
 
     def verdict(self, tool: Tool) -> Verdict:
         """What may happen with a tool, and why."""
-        return self._sight.verdict(tool)
+        return self._visibility.decide(tool)
 
     def search(self, query: str, *, limit: int = 5) -> SearchResult:
         """The tools that serve a request, among those the caller may know of. Nothing becomes active."""
@@ -247,21 +242,19 @@ class Toolbox:
     @property
     def active(self) -> tuple[str, ...]:
         """The active tools in the order of their first activation; pinned ones are not among them."""
-        return tuple(tool.name for tool in self._active_tools())
+        return tuple(tool.name for tool in self._now().active)
 
     def is_active(self, name: str) -> bool:
         """Whether the model sees this tool's definition now."""
-        shown = self.mode is Mode.DIRECT or name in self.pinned or name in self._activation
-        return name in self._surface or (shown and bool(self._callable([name])))
+        return name in self._now().names
 
     def visible(self) -> tuple[Tool, ...]:
         """What stands in the request of the next step: the surface, then pinned, then active tools.
 
-        The order never changes while tools stay, so that a provider's prompt cache holds.
+        The order never changes while tools stay, so that a provider's prompt cache holds. While nothing changes, it is
+        the same tuple: what is made of it can be kept.
         """
-        if self.mode is Mode.DIRECT:
-            return tuple(tool for tool in self.tools if self._may_call(tool))
-        return (*self.surface, *self._callable(self.pinned), *self._active_tools())
+        return self._now().tools
 
     def activate(self, names: Iterable[str]) -> tuple[str, ...]:
         """Let the model see these tools from the next step on; gives those that it did not see before.
@@ -278,7 +271,7 @@ class Toolbox:
         surface that depends on what the catalog holds changes here too, if the catalog did.
         """
         self._renew_surface()
-        sizes = {tool.name: self._size_of(tool) for tool in self._active_tools()}
+        sizes = {tool.name: self._size_of(tool) for tool in self._now().active}
         return self._activation.shrink(sizes, self._budget_tokens)
 
     async def preload(self, user_text: str, budget_tokens: int) -> tuple[str, ...]:
@@ -304,10 +297,10 @@ class Toolbox:
 
         A tool that needs the user's yes gives a result whose value is a `PendingApproval`, and nothing has happened.
         """
-        tool = self._surface.get(name) or self.find(name)
+        tool = self._surface.get(name) or self._visibility.find(name)
         if tool is None:
             return refusals.unknown(name, [*self._surface, *(tool.name for tool in self.tools)], self._finder)
-        verdict = Verdict(Decision.ALLOW) if name in self._surface else self.verdict(tool)
+        verdict = Verdict(Decision.ALLOW) if name in self._surface else self._visibility.decide(tool)
         if verdict.decision is Decision.DENY:
             return refusals.denied(name, verdict.reason)
         if not self.is_active(name):
@@ -373,13 +366,30 @@ class Toolbox:
         self._surface_revision = self.catalog.revision
         self._surface = {tool.name: tool for tool in self._make_surface(self)}
 
-    def _active_tools(self) -> list[Tool]:
-        return self._callable(name for name in self._activation.names if name not in self.pinned)
+    def _now(self) -> "_Seen":
+        """What the model sees now; made anew only after the catalog, the surface or the active names changed."""
+        state = (self.catalog.revision, self._surface_revision, self._activation.names)
+        if self._seen is None or self._seen.state != state:
+            active = tuple(self._callable(name for name in self._activation.names if name not in self.pinned))
+            if self.mode is Mode.DIRECT:
+                tools = tuple(filter(self._visibility.may_call, self.tools))
+            else:
+                tools = (*self.surface, *self._callable(self.pinned), *active)
+            self._seen = _Seen(state, tools, active, frozenset(tool.name for tool in tools))
+        return self._seen
 
     def _callable(self, names: Iterable[str]) -> list[Tool]:
         """Those of the tools that are there, may be known and may be called, or asked for."""
-        found = (self.find(name) for name in names if name not in self._surface)
-        return [tool for tool in found if tool is not None and self._may_call(tool)]
+        find, may_call = self._visibility.find, self._visibility.may_call
+        found = (find(name) for name in names if name not in self._surface)
+        return [tool for tool in found if tool is not None and may_call(tool)]
 
-    def _may_call(self, tool: Tool) -> bool:
-        return self.verdict(tool).decision is not Decision.DENY
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What the model sees in one state of a toolbox."""
+
+    state: tuple[int, int, tuple[str, ...]]  # the revisions of catalog and surface, and the active names
+    tools: tuple[Tool, ...]
+    active: tuple[Tool, ...]
+    names: frozenset[str]  # of all of them

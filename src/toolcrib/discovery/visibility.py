@@ -1,22 +1,24 @@
-"""What one role sees of one catalog. Each tool is judged once, not once per search and session."""
+"""What one role sees of one catalog. The policy decides about each tool once, not once per search and session."""
 
 from threading import Lock
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from toolcrib.catalog.catalog import Catalog
+from toolcrib.errors import UnknownToolError
 from toolcrib.policy.policy import Decision, Policy, Verdict
 from toolcrib.tools.tool import Tool
 
 
 class Visibility:
-    """A role's view through a policy; also the `where` of a search.
+    """The view of a catalog that a policy gives to a role; also the `where` of a search.
 
-    Verdicts are kept by name together with the very tool they are about. Tools are frozen, so a verdict holds as long
-    as the tool is the same object, and a tool that took another's place is judged anew. No lock is needed: a verdict
-    found twice is the same verdict.
+    Verdicts are kept by name, together with the tool they are about. Tools are frozen, so a verdict holds as long as
+    the tool is the same object, and the policy decides again about a tool that replaced another. No lock is needed: a
+    verdict that two threads compute is the same verdict.
     """
 
-    def __init__(self, policy: Policy, role: str | None) -> None:
+    def __init__(self, catalog: Catalog, policy: Policy, role: str | None) -> None:
+        self._catalog = ref(catalog)  # weak: views are kept by catalog, and must not keep it alive
         self.policy = policy
         self.role = role
         self._verdicts: dict[str, tuple[Tool, Verdict, bool]] = {}
@@ -26,11 +28,11 @@ class Visibility:
         """Whether the tool exists for this role."""
         held = self._verdicts.get(tool.name)
         if held is None or held[0] is not tool:
-            return self.verdict(tool).decision is not Decision.HIDE
-        return held[2]  # short, because a search asks it of every tool
+            return self.decide(tool).decision is not Decision.HIDE
+        return held[2]  # no further call: a search checks every tool
 
-    def verdict(self, tool: Tool) -> Verdict:
-        """What may happen with a tool."""
+    def decide(self, tool: Tool) -> Verdict:
+        """What may happen with a tool, and why."""
         held = self._verdicts.get(tool.name)
         if held is not None and held[0] is tool:
             return held[1]
@@ -38,8 +40,25 @@ class Visibility:
         self._verdicts[tool.name] = (tool, verdict, verdict.decision is not Decision.HIDE)
         return verdict
 
-    def tools(self, catalog: Catalog) -> tuple[Tool, ...]:
+    def may_call(self, tool: Tool) -> bool:
+        """Whether a call can succeed, if need be after the user's yes."""
+        return self.decide(tool).decision is not Decision.DENY
+
+    def find(self, name: str) -> Tool | None:
+        """The tool of this name; None if there is none, or none that this role may know of."""
+        catalog = self.catalog
+        if name not in catalog:  # asked first: the error below lists all names
+            return None
+        try:
+            tool = catalog.get(name)
+        except UnknownToolError:  # another thread has just removed it
+            return None
+        return tool if self(tool) else None
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
         """The tools this role sees, in the catalog's order; walked only when the catalog changed."""
+        catalog = self.catalog
         revision, seen = self._seen
         if revision != catalog.revision:
             revision = catalog.revision  # read first: a change during the walk makes the next call walk again
@@ -51,19 +70,26 @@ class Visibility:
             self._seen = (revision, seen)
         return seen
 
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog seen; whoever uses the view keeps it alive."""
+        catalog = self._catalog()
+        assert catalog is not None, "The catalog of this view is gone."
+        return catalog
 
-_MOST_SIGHTS = 64  # shared by catalog; a toolbox keeps its own, however many roles come by
 
-_sights: WeakKeyDictionary[Catalog, dict[tuple[Policy, str | None], Visibility]] = WeakKeyDictionary()
+_MOST_SHARED = 64  # by catalog; a toolbox keeps its own, however many roles there are
+
+_shared: WeakKeyDictionary[Catalog, dict[tuple[Policy, str | None], Visibility]] = WeakKeyDictionary()
 _sharing = Lock()
 
 
 def visibility_for(catalog: Catalog, policy: Policy, role: str | None) -> Visibility:
     """The view that all sessions with this policy and role share."""
     with _sharing:
-        sights = _sights.setdefault(catalog, {})
-        shared = sights.pop((policy, role), None) or Visibility(policy, role)
-        sights[policy, role] = shared  # the last one was asked for last
-        if len(sights) > _MOST_SIGHTS:
-            del sights[next(iter(sights))]
-        return shared
+        views = _shared.setdefault(catalog, {})
+        view = views.pop((policy, role), None) or Visibility(catalog, policy, role)
+        views[policy, role] = view  # the last one is the most recently used
+        if len(views) > _MOST_SHARED:
+            del views[next(iter(views))]
+        return view

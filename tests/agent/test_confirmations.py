@@ -73,7 +73,7 @@ def test_long_arguments_are_shortened_for_the_model() -> None:
 
 async def test_the_same_call_is_asked_about_once(session: Session) -> None:
     events: list[ConfirmationRequired] = []
-    confirmations = Confirmations(session, asked=events.append)
+    confirmations = Confirmations(session, emit=events.append)
     await confirmations(PENDING, False)
     await confirmations(PENDING, False)
     assert len(session.confirmations) == 1
@@ -81,9 +81,9 @@ async def test_the_same_call_is_asked_about_once(session: Session) -> None:
 
 
 async def test_a_yes_is_for_one_call(session: Session) -> None:
-    first = Confirmations(session, asked=lambda event: None)
+    first = Confirmations(session, emit=lambda event: None)
     await first(PENDING, False)
-    later = Confirmations(session, asked=lambda event: None)
+    later = Confirmations(session, emit=lambda event: None)
     await later.hear("yes")
     assert await later(PENDING, True) == Approval(tool="delete_page", digest=PENDING.digest)
     again = await later(PENDING, True)
@@ -91,8 +91,8 @@ async def test_a_yes_is_for_one_call(session: Session) -> None:
 
 
 async def test_without_the_models_word_a_yes_is_not_used_up(session: Session) -> None:
-    await Confirmations(session, asked=lambda event: None)(PENDING, False)
-    later = Confirmations(session, asked=lambda event: None)
+    await Confirmations(session, emit=lambda event: None)(PENDING, False)
+    later = Confirmations(session, emit=lambda event: None)
     await later.hear("yes")
     assert not isinstance(await later(PENDING, False), Approval)
     assert isinstance(await later(PENDING, True), Approval)

@@ -8,7 +8,7 @@ from pydantic_ai import Agent, DeferredToolRequests, RunContext, ToolDenied
 from pydantic_ai.messages import InstructionDeltaPart, ModelMessage, ModelRequest, ToolReturnPart
 
 from tests.support.agent import Shop, scripted
-from toolcrib.agent.toolset import Call, CribToolset
+from toolcrib.agent.toolset import CribToolset
 from toolcrib.discovery.modes import Mode
 from toolcrib.discovery.protocols import Guidance
 from toolcrib.discovery.surfaces.browse import browse_surface, compact_surface
@@ -161,11 +161,10 @@ async def test_a_tool_with_a_confirmed_of_its_own_keeps_it() -> None:
         assert (pending.arguments, said) == ({"confirmed": True}, True)
         return pending.approve()
 
-    calls: list[Call] = []
     script, model = scripted([("wipe", {"confirmed": True})], "Gone.")
-    toolset = CribToolset[object](Toolbox(catalog, pinned=["wipe"]), consent=consent, watch=calls.append)
-    await Agent(model, toolsets=[toolset]).run("Wipe")
-    assert [call.result.text for call in calls] == ["wiped: True"]
+    toolset = CribToolset[object](Toolbox(catalog, pinned=["wipe"]), consent=consent)
+    done = await Agent(model, toolsets=[toolset]).run("Wipe")
+    assert [part.content for part in returns(done.all_messages())] == ["wiped: True"]
     assert script.schemas[0]["wipe"]["properties"]["confirmed"].get("description") is None
 
 

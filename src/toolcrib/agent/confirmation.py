@@ -102,12 +102,12 @@ class Confirmations:
         self,
         session: Session,
         *,
-        asked: Callable[[ConfirmationRequired], None],
+        emit: Callable[[ConfirmationRequired], None],
         in_words: bool = True,
         expires_in: timedelta = CONFIRMATION_EXPIRES_IN,
     ) -> None:
         self._session = session
-        self._asked = asked
+        self._emit = emit
         self._in_words = in_words
         self._expires_in = expires_in
         self._answerable: frozenset[str] = frozenset()  # by the words of this turn
@@ -149,7 +149,7 @@ class Confirmations:
         if confirmed and same:
             return not_confirmed(pending.tool)
         question = same[-1] if same else await self._ask(pending)
-        self._asked(
+        self._emit(
             ConfirmationRequired(
                 id=question.id,
                 tool=question.tool,

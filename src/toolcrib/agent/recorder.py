@@ -1,7 +1,9 @@
-"""What a run took, and what it would have taken with all tools loaded: counted, not guessed, step by step.
+"""Records one run: its events, what the session keeps of it, and a report of what it took.
 
-Counted is what we put into each request. A provider's own figures stand beside it in the `usage` event; they differ by
-its marks around messages and by how it rewrites tool definitions.
+Everything that happens in a run goes through one `Recorder`. Each event is logged and passed on; each half of a step is
+written to the session at once, so that a kill loses at most one; results fill the working memory and teach the index.
+The report counts what we put into each request. A provider's own figures are in the `usage` event; they differ by its
+marks around messages and by how it rewrites tool definitions.
 """
 
 import asyncio
@@ -11,8 +13,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from pydantic_ai.messages import (
-    FunctionToolCallEvent,
-    FunctionToolResultEvent,
     ModelMessage,
     ModelRequest,
     ModelResponse,
@@ -25,156 +25,121 @@ from pydantic_ai.messages import (
 
 from toolcrib.agent import events
 from toolcrib.agent.crib import Crib
-from toolcrib.agent.events import Event, Text, ToolFinished
 from toolcrib.agent.history import dump_messages, new_parts
-from toolcrib.agent.toolset import Call, PassThroughValidator, shown
+from toolcrib.agent.toolset import Call, PassThroughValidator, shown_arguments
 from toolcrib.discovery.handover import Discovered
 from toolcrib.discovery.surfaces.display import SOURCE
 from toolcrib.discovery.tokens import count_tokens, is_exact
-from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.errors import ToolcribError
 from toolcrib.memory.entities import Reading
-from toolcrib.memory.working import WorkingMemory
 from toolcrib.stores.session import Session
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 
-# What a run leaves in its session, step by step: each half of a step at once, so that a kill loses at most one.
-
-_MOST_LOGGED_CHARACTERS = 2_000  # of a result; the whole of it is in the history
-
-
-class Journal:
-    """Writes one run into one session. `memory` is the newest; it is kept with the next write."""
-
-    def __init__(self, session: Session, toolbox: Toolbox) -> None:
-        self._session = session
-        self._toolbox = toolbox
-        self._kept: list[object] = []  # the parts that are stored, and the responses
-        self._log: list[Any] = []
-        self._writing: asyncio.Task[None] | None = None  # goes on while the model is asked
-        self.memory: WorkingMemory = session.memory
-
-    def note(self, event: Event) -> None:
-        """Log an event with the next write; pieces of text are not worth a line each."""
-        if isinstance(event, Text):
-            return
-        said = event.to_json()
-        if isinstance(event, ToolFinished) and len(event.text) > _MOST_LOGGED_CHARACTERS:
-            said["text"] = f"{event.text[:_MOST_LOGGED_CHARACTERS]}… (shortened)"
-        self._log.append(said)
-
-    def has(self, message: ModelMessage) -> bool:
-        """Whether this very message is kept."""
-        return any(message is held for held in self._kept)
-
-    def keep(
-        self, messages: Sequence[ModelMessage], usage: Mapping[str, int | float] | None = None
-    ) -> Coroutine[Any, Any, None]:
-        """Keep what is new in these messages, and everything else that changed, as it is now; to be awaited."""
-        fresh: list[ModelMessage] = []
-        for message in messages:
-            if isinstance(message, ModelRequest):
-                if (gained := new_parts(message, self._kept)) is not None:
-                    fresh.append(gained)
-                    self._kept += gained.parts
-            elif not self.has(message):
-                fresh.append(message)
-                self._kept.append(message)
-        snapshot = self._toolbox.snapshot()
-        log, self._log = self._log, []
-        return self._session.append(
-            dump_messages(fresh),
-            memory=None if self.memory is self._session.memory else self.memory,
-            toolbox=None if snapshot == self._session.toolbox else snapshot,
-            usage=usage,
-            title=None if self._session.title else _title(fresh),
-            events=log,
-        )
-
-    def keep_results(self, request: ModelRequest) -> None:
-        """What came back is kept while the model is asked again; the user's words only together with an answer."""
-        if not any(part.part_kind == "user-prompt" for part in request.parts):
-            self._writing = asyncio.create_task(self.keep([request]))
-
-    async def keep_answer(self, messages: Sequence[ModelMessage]) -> None:
-        """What the model just said, and what it was asked with."""
-        await self._written()
-        said = messages[-2:]
-        if said and isinstance(said[-1], ModelResponse) and not self.has(said[-1]):
-            await self.keep(said, usage_of(said[-1]))
-
-    async def keep_interrupted(self, messages: Sequence[ModelMessage]) -> None:
-        """What came after the last answer of a run that was stopped.
-
-        Without an answer of this turn there is nothing to keep: the user will say it again.
-        """
-        await self._written()
-        last = max((at for at, message in enumerate(messages) if isinstance(message, ModelResponse)), default=-1)
-        if last >= 0 and self.has(messages[last]):
-            await self.keep(messages[last + 1 :])
-
-    async def _written(self) -> None:
-        """What was being written is written, or the failure to is raised here."""
-        writing, self._writing = self._writing, None
-        if writing is not None:
-            await writing
-
-
-def usage_of(response: ModelResponse) -> dict[str, int | float]:
-    """What one answer of the model took."""
-    used = response.usage
-    cost = {} if used.cost is None else {"cost": float(used.cost)}
-    return {"requests": 1, "input_tokens": used.input_tokens, "output_tokens": used.output_tokens, **cost}
-
-
-def _title(messages: Sequence[ModelMessage]) -> str | None:
-    """What the user said first."""
-    for message in messages:
-        for part in message.parts:
-            if part.part_kind == "user-prompt" and isinstance(part.content, str):
-                return part.content
-    return None
-
-
-# What the results of a run are good for: entities for the memory, and what the index can learn from.
-
 logger = logging.getLogger(__name__)
 
+Emit = Callable[[events.Event], None]
+RequestType = Literal["A", "B", "C"]
 
-class Observation:
-    """The results of one run."""
+_MOST_LOGGED_CHARACTERS = 2_000  # of a result; the whole of it is in the history
+_MESSAGE_MARKS = 4  # tokens around each message
 
-    def __init__(self, crib: Crib) -> None:
+
+class Recorder:
+    """Records one run of one session, and holds the toolbox whose results it reads."""
+
+    def __init__(self, crib: Crib, session: Session, emit: Emit, *, model: str) -> None:
         self._crib = crib
+        self._session = session
+        self._emit = emit
+        self.toolbox = crib.toolbox(session.toolbox, watch=self._read_result)
+        self.report = Report(model=model)
+        self._memory = session.memory  # the newest; written with the next save
+        self._log: list[Any] = []  # the events since the last save
+        self._saved: list[object] = []  # the parts and the responses that are stored
+        self._saving: asyncio.Task[None] | None = None  # goes on during the next request to the model
         self._readings: dict[str, Reading] = {}  # the last one of each tool whose results hold entities
-        self._found_by: dict[str, str] = {}  # tool: the query that led to it in this run
+        self._found_by: dict[str, str] = {}  # tool: the query that found it in this run
 
-    def found(self, discovered: Discovered) -> None:
-        """A search gave these tools."""
-        for name in discovered.tools:
-            self._found_by[name] = discovered.query
+    # Events
 
-    def result(self, tool: Tool, result: ToolResult, memory: WorkingMemory) -> WorkingMemory:
-        """A tool ran and gave this: the memory after it. Tools for finding tools are not remembered."""
+    def emit(self, event: events.Event) -> None:
+        """Log an event and pass it on. Pieces of text are not logged."""
+        if not isinstance(event, events.Text):
+            logged = event.to_json()
+            if isinstance(event, events.ToolFinished) and len(event.text) > _MOST_LOGGED_CHARACTERS:
+                logged["text"] = f"{event.text[:_MOST_LOGGED_CHARACTERS]}… (shortened)"
+            self._log.append(logged)
+        self._emit(event)
+
+    def emit_text(self, piece: object) -> None:
+        """Emit what a piece of the model's stream adds to the answer."""
+        if isinstance(piece, PartStartEvent) and isinstance(piece.part, TextPart) and piece.part.content:
+            self.emit(events.Text(delta=piece.part.content))
+        elif isinstance(piece, PartDeltaEvent) and isinstance(piece.delta, TextPartDelta) and piece.delta.content_delta:
+            self.emit(events.Text(delta=piece.delta.content_delta))
+
+    def call_started(self, part: ToolCallPart) -> None:
+        """The model calls a tool."""
+        arguments = shown_arguments(PassThroughValidator().validate(part.args))
+        if self._is_discovery(part.tool_name):
+            self.emit(events.ToolDiscoveryStart(query=_query(arguments)))
+        else:
+            self.emit(events.ToolStarted(call_id=part.tool_call_id, name=part.tool_name, arguments=arguments))
+
+    def call_finished(self, call: Call) -> None:
+        """A call has its result."""
+        if self._is_discovery(call.name):
+            value = call.result.value
+            found = value if isinstance(value, Discovered) else Discovered(query=_query(call.arguments))
+            self._tools_found(found, round(call.took_ms, 2))
+            return
+        if call.name not in self.report.used:
+            self.report.used.append(call.name)
+        self.emit(
+            events.ToolFinished(
+                call_id=call.id,
+                name=call.name,
+                text=call.result.text,
+                failed=call.result.failed,
+                took_ms=round(call.took_ms, 2),
+            )
+        )
+
+    def _tools_found(self, found: Discovered, took_ms: float) -> None:
+        self.report.discovered(found, took_ms)
+        self._found_by |= dict.fromkeys(found.tools, found.query)
+        self._memory = self._memory.with_discovered(found.tools)
+        self.emit(
+            events.ToolDiscoveryResult(
+                query=found.query,
+                tools=found.tools,
+                confidence=round(found.confidence, 3),
+                took_ms=took_ms,
+                named=found.named,
+            )
+        )
+        if found.activated:
+            self.emit(events.ToolsEnabled(names=found.activated))
+        for warning in found.warnings:
+            self.emit(events.Warning(text=warning))
+
+    def _is_discovery(self, name: str) -> bool:
+        """Whether a tool is for finding others; `execute_tool` of a surface calls them."""
+        return name != "execute_tool" and any(tool.name == name for tool in self.toolbox.surface)
+
+    # Results
+
+    def _read_result(self, tool: Tool, result: ToolResult) -> None:
+        """A tool ran, perhaps called by another one. Tools for finding tools are not remembered."""
         if tool.source == SOURCE:
-            return memory
-        noted = memory.with_result(tool, result, at=self._crib.clock())
+            return
+        noted = self._memory.with_result(tool, result, at=self._crib.clock())
+        self._memory = noted.memory
         if noted.reading.processed is not None:
             self._readings[tool.name] = noted.reading
         if not result.failed:
             self._learn(tool.name)
-        return noted.memory
-
-    @property
-    def silent_failure(self) -> str:
-        """A warning when results came and none of them could be read; else nothing."""
-        if not self._readings or any(reading.processed for reading in self._readings.values()):
-            return ""
-        return (
-            f"Results came from {', '.join(self._readings)}, but no entity could be read from any of them: "
-            "nothing is remembered. Check the `extraction` of these tools."
-        )
 
     def _learn(self, name: str) -> None:
         query = self._found_by.pop(name, None)
@@ -182,13 +147,95 @@ class Observation:
             return
         try:
             self._crib.tool_index.learn(query, name)
-        except ToolcribError as error:  # the tool went away, or the embedder is down: nothing a user should notice
+        except ToolcribError as error:  # the tool is gone, or the embedder is down: nothing a user should notice
             logger.warning("Nothing learned from the use of %s: %s", name, error)
 
+    @property
+    def silent_failure(self) -> str:
+        """A warning if there were results and no entity could be read from any of them; else empty."""
+        if not self._readings or any(reading.processed for reading in self._readings.values()):
+            return ""
+        return (
+            f"Results came from {', '.join(self._readings)}, but no entity could be read from any of them: "
+            "nothing is remembered. Check the `extraction` of these tools."
+        )
 
-_MESSAGE_MARKS = 4  # tokens around each message
+    # The session
 
-RequestType = Literal["A", "B", "C"]
+    def save(
+        self, messages: Sequence[ModelMessage] = (), usage: Mapping[str, int | float] | None = None
+    ) -> Coroutine[Any, Any, None]:
+        """Write what is new in these messages, and everything else that changed, as it is now; to be awaited."""
+        fresh: list[ModelMessage] = []
+        for message in messages:
+            if isinstance(message, ModelRequest):
+                if (gained := new_parts(message, self._saved)) is not None:
+                    fresh.append(gained)
+                    self._saved += gained.parts
+            elif not self._is_saved(message):
+                fresh.append(message)
+                self._saved.append(message)
+        snapshot = self.toolbox.snapshot()
+        log, self._log = self._log, []
+        return self._session.append(
+            dump_messages(fresh),
+            memory=None if self._memory is self._session.memory else self._memory,
+            toolbox=None if snapshot == self._session.toolbox else snapshot,
+            usage=usage,
+            title=None if self._session.title else _title(fresh),
+            events=log,
+        )
+
+    def save_results(self, request: ModelRequest) -> None:
+        """Write results during the next request to the model. The user's text is written only with an answer to it."""
+        if not any(part.part_kind == "user-prompt" for part in request.parts):
+            self._saving = asyncio.create_task(self.save([request]))
+
+    async def save_answer(self, messages: Sequence[ModelMessage]) -> None:
+        """Write the model's last response and the request that it answers."""
+        await self._finish_saving()
+        last = messages[-2:]
+        if last and isinstance(last[-1], ModelResponse) and not self._is_saved(last[-1]):
+            await self.save(last, _usage(last[-1]))
+
+    async def save_interrupted(self, messages: Sequence[ModelMessage]) -> None:
+        """Write what came after the last response of a run that was stopped.
+
+        If this turn has no response yet, there is nothing to write: the user will send the text again.
+        """
+        await self._finish_saving()
+        last = max((at for at, message in enumerate(messages) if isinstance(message, ModelResponse)), default=-1)
+        if last >= 0 and self._is_saved(messages[last]):
+            await self.save(messages[last + 1 :])
+
+    async def _finish_saving(self) -> None:
+        """Wait for the write in progress; if it failed, the error is raised here."""
+        saving, self._saving = self._saving, None
+        if saving is not None:
+            await saving
+
+    def _is_saved(self, message: ModelMessage) -> bool:
+        return any(message is saved for saved in self._saved)
+
+
+def _query(arguments: Any) -> str:
+    return str(next(iter(arguments.values()), "")) if arguments else ""
+
+
+def _usage(response: ModelResponse) -> dict[str, int | float]:
+    """What one response of the model took."""
+    used = response.usage
+    cost = {} if used.cost is None else {"cost": float(used.cost)}
+    return {"requests": 1, "input_tokens": used.input_tokens, "output_tokens": used.output_tokens, **cost}
+
+
+def _title(messages: Sequence[ModelMessage]) -> str | None:
+    """The first text of the user."""
+    for message in messages:
+        for part in message.parts:
+            if part.part_kind == "user-prompt" and isinstance(part.content, str):
+                return part.content
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,96 +334,3 @@ def _texts(part: Any) -> Iterable[str]:
             yield part.content
     elif kind == "instruction-delta" and isinstance(part.content, str):
         yield part.content
-
-
-# What happens in a run, told as our events: from what Pydantic AI yields, and from the calls that came through.
-
-Emit = Callable[[events.Event], None]
-
-
-class Telling:
-    """The events of one run: each is logged and yielded; searches go into the report and the memory as well."""
-
-    def __init__(self, emit: Emit, *, toolbox: Toolbox, journal: Journal, report: Report, seen: Observation) -> None:
-        self._emit = emit
-        self._toolbox = toolbox
-        self._journal = journal
-        self._report = report
-        self._seen = seen
-        self._calls: dict[str, Call] = {}
-
-    def tell(self, event: events.Event) -> None:
-        """Say what happened, and log it."""
-        self._journal.note(event)
-        self._emit(event)
-
-    def heard(self, call: Call) -> None:
-        """A call came through the toolset; it is told when Pydantic AI has its result."""
-        self._calls[call.id] = call
-
-    def text(self, piece: object) -> None:
-        """A piece of what the model writes."""
-        if isinstance(piece, PartStartEvent) and isinstance(piece.part, TextPart) and piece.part.content:
-            self.tell(events.Text(delta=piece.part.content))
-        elif isinstance(piece, PartDeltaEvent) and isinstance(piece.delta, TextPartDelta) and piece.delta.content_delta:
-            self.tell(events.Text(delta=piece.delta.content_delta))
-
-    def call(self, event: object) -> None:
-        """A call begins, or its result is there."""
-        if isinstance(event, FunctionToolCallEvent):
-            self._started(event.part)
-        elif isinstance(event, FunctionToolResultEvent):
-            call = self._calls.pop(event.part.tool_call_id, None)
-            if call is not None:
-                self._finished(call)
-
-    def _started(self, part: ToolCallPart) -> None:
-        arguments = shown(PassThroughValidator().validate(part.args))
-        if self._finds(part.tool_name):
-            self.tell(events.ToolDiscoveryStart(query=_query(arguments)))
-        else:
-            self.tell(events.ToolStarted(call_id=part.tool_call_id, name=part.tool_name, arguments=arguments))
-
-    def _finished(self, call: Call) -> None:
-        if self._finds(call.name):
-            found = call.result.value
-            discovered = found if isinstance(found, Discovered) else Discovered(query=_query(call.arguments))
-            self._discovered(discovered, call.took_ms)
-            return
-        if call.name not in self._report.used:
-            self._report.used.append(call.name)
-        self.tell(
-            events.ToolFinished(
-                call_id=call.id,
-                name=call.name,
-                text=call.result.text,
-                failed=call.result.failed,
-                took_ms=round(call.took_ms, 2),
-            )
-        )
-
-    def _discovered(self, found: Discovered, took_ms: float) -> None:
-        self._report.discovered(found, took_ms)
-        self._seen.found(found)
-        self._journal.memory = self._journal.memory.with_discovered(found.tools)
-        self.tell(
-            events.ToolDiscoveryResult(
-                query=found.query,
-                tools=found.tools,
-                confidence=round(found.confidence, 3),
-                took_ms=round(took_ms, 2),
-                named=found.named,
-            )
-        )
-        if found.activated:
-            self.tell(events.ToolsEnabled(names=found.activated))
-        for warning in found.warnings:
-            self.tell(events.Warning(text=warning))
-
-    def _finds(self, name: str) -> bool:
-        """Whether a tool is for finding others; `execute_tool` of a surface calls them."""
-        return name != "execute_tool" and any(tool.name == name for tool in self._toolbox.surface)
-
-
-def _query(arguments: Any) -> str:
-    return str(next(iter(arguments.values()), "")) if arguments else ""

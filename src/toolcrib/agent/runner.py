@@ -60,7 +60,7 @@ def stream(session: Session, text: str, *, crib: Crib, context: object = None) -
 
     async def work(emit: Emit) -> None:
         turn = Turn(crib, session, emit, context)
-        turn.tell(RunStarted(session=session.id, text=text, model=turn.model))
+        turn.recorder.emit(RunStarted(session=session.id, text=text, model=turn.model))
         await turn.confirmations.hear(text)
         await _answered(turn, crib, TurnInput(text))
 
@@ -80,7 +80,7 @@ def confirm(
         question = _question(session, confirmation_id)
         turn = Turn(crib, session, emit, context)
         text = (BUTTON_YES if approved else BUTTON_NO).format(tool=question.tool)
-        turn.tell(
+        turn.recorder.emit(
             RunStarted(session=session.id, text=text, model=turn.model, confirmation=question.id, approved=approved)
         )
         if not approved or turn.toolbox.find(question.tool) is None:
@@ -129,34 +129,36 @@ async def _answered(turn: Turn, crib: Crib, opening: TurnInput) -> None:
         limit = asyncio.timeout(crib.limits.seconds)
         try:
             async with limit:
-                turn.tell(Answered(text=await turn.answer(opening)))
+                turn.recorder.emit(Answered(text=await turn.answer(opening)))
         except Exception as error:
             failed = True
             if limit.expired():
                 said = f"No answer within {crib.limits.seconds:g} seconds."
-                turn.tell(Failed(message=said, hint="Try again, or raise `seconds`."))
+                turn.recorder.emit(Failed(message=said, hint="Try again, or raise `seconds`."))
             else:
-                turn.tell(_failed(error, turn.model))
+                turn.recorder.emit(_failed(error, turn.model))
         if crib.limits.cost is not None and turn.usage.requests and turn.usage.cost is None:
-            turn.tell(Warning(text=f"The price of {turn.model} is not known, so the limit on cost does not hold."))
-        if turn.seen.silent_failure:
-            turn.tell(Warning(text=turn.seen.silent_failure))
-        turn.report.all_tools = await all_tools
+            turn.recorder.emit(
+                Warning(text=f"The price of {turn.model} is not known, so the limit on cost does not hold.")
+            )
+        if turn.recorder.silent_failure:
+            turn.recorder.emit(Warning(text=turn.recorder.silent_failure))
+        turn.recorder.report.all_tools = await all_tools
     finally:
         all_tools.cancel()
     used = turn.usage
-    turn.tell(
+    turn.recorder.emit(
         UsageEvent(
             requests=used.requests,
             input_tokens=used.input_tokens,
             output_tokens=used.output_tokens,
             cost=None if used.cost is None else float(used.cost),
             seconds=round(time.perf_counter() - began, 3),
-            report=turn.report.to_json(),
+            report=turn.recorder.report.to_json(),
         )
     )
     try:
-        await turn.journal.keep([])
+        await turn.recorder.save()
     except StoreError as error:
         if not failed:
             raise

@@ -31,13 +31,14 @@ from toolcrib.policy.policy import Decision
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 
-# What a model sends as arguments, taken as it comes: the toolbox repairs it, or refuses it with the schema at hand.
-
 _UNREADABLE = "\0unreadable"  # no JSON a model sends has such a key
 
 
 class PassThroughValidator:
-    """A validator that lets everything through. Pydantic AI wants an object, so what is none is put into one."""
+    """Lets all arguments through: the toolbox repairs them, or refuses them and shows the schema.
+
+    Pydantic AI wants an object, so anything else is put into one.
+    """
 
     def validate(self, input: str | dict[str, Any] | None) -> dict[str, Any]:
         """What a call carries, in whichever form."""
@@ -64,13 +65,13 @@ class PassThroughValidator:
         return {_UNREADABLE: input}
 
 
-def given(arguments: dict[str, Any]) -> object:
+def raw_arguments(arguments: dict[str, Any]) -> object:
     """What the model sent."""
     return arguments.get(_UNREADABLE, arguments)
 
 
-def shown(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The same for people; what could not be read stands under `arguments`."""
+def shown_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The same for people; what could not be read is under `arguments`."""
     return {"arguments": arguments[_UNREADABLE]} if _UNREADABLE in arguments else arguments
 
 
@@ -153,14 +154,14 @@ _RETRIES = 3  # never used up: what is wrong with a call comes back as a failed 
 
 
 class Confirmer(Protocol):
-    """Who knows what the user agreed to. `confirmed` is the model's word, which proves nothing."""
+    """Decides whether the user confirmed a call. The model's argument `confirmed` is no proof."""
 
     async def __call__(self, pending: PendingApproval, confirmed: bool, /) -> Approval | ToolResult: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One call that came through, for whoever watches."""
+    """One call that has its result."""
 
     id: str
     name: str
@@ -184,7 +185,6 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         guidance: Guidance | None = None,
         deferred: bool = False,
         consent: Confirmer | None = None,
-        watch: Callable[[Call], None] | None = None,
     ) -> None:
         """Serve a toolbox.
 
@@ -197,7 +197,6 @@ class CribToolset(AbstractToolset[AgentDepsT]):
             deferred: Whether calls that need the user's yes end the run with `DeferredToolRequests`, Pydantic AI's way
                 to ask; the agent's `output_type` must allow it. Without, and without `consent`, they are refused.
             consent: Who knows what the user agreed to. With it, tools that ask get one argument more, `confirmed`.
-            watch: Told of every call that came through.
         """
         self._given = toolbox
         self._id = id
@@ -205,7 +204,7 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         self._guidance = guidance
         self._deferred = deferred
         self._consent = consent
-        self._watch = watch
+        self._finished: dict[str, Call] = {}
         self._definitions = Definitions(confirmable=consent is not None)
         self._step: Step | None = None
         self._listed: tuple[int, str] = (-1, "")  # the list of compact mode, and the revision it was made for
@@ -228,11 +227,11 @@ class CribToolset(AbstractToolset[AgentDepsT]):
             guidance=self._guidance,
             deferred=self._deferred,
             consent=self._consent,
-            watch=self._watch,
         )
 
     async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
         """What the model sees at this step."""
+        self._finished.clear()  # of the step before, where nobody took them
         return {one.name: self._entry(one) for one in self.step().definitions}
 
     def step(self) -> Step:
@@ -262,15 +261,17 @@ class CribToolset(AbstractToolset[AgentDepsT]):
     ) -> str:
         """Call a tool. What went wrong is told to the model as a failed result, and never ends the run."""
         began = time.perf_counter()
-        result = await self._result(name, given(tool_args), ctx)
-        if self._watch is not None:
-            took_ms = (time.perf_counter() - began) * 1_000
-            self._watch(
-                Call(id=ctx.tool_call_id or "", name=name, arguments=dict(tool_args), result=result, took_ms=took_ms)
-            )
+        result = await self._result(name, raw_arguments(tool_args), ctx)
+        took_ms = (time.perf_counter() - began) * 1_000
+        call_id = ctx.tool_call_id or ""
+        self._finished[call_id] = Call(id=call_id, name=name, arguments=dict(tool_args), result=result, took_ms=took_ms)
         if result.failed:
             raise ToolFailed(result.text)
         return result.text
+
+    def take_finished(self, call_id: str) -> Call | None:
+        """A call of this step with its whole result, once; Pydantic AI passes on only the text."""
+        return self._finished.pop(call_id, None)
 
     async def _result(self, name: str, arguments: object, ctx: RunContext[AgentDepsT]) -> ToolResult:
         confirmed = False

@@ -8,7 +8,13 @@ from typing import Any
 
 from pydantic_ai import Agent, AgentRun, RunContext
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.messages import InstructionPart, ModelMessage, ModelResponse
+from pydantic_ai.messages import (
+    FunctionToolCallEvent,
+    FunctionToolResultEvent,
+    InstructionPart,
+    ModelMessage,
+    ModelResponse,
+)
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RunUsage
@@ -18,15 +24,7 @@ from toolcrib.agent.confirmation import Confirmations
 from toolcrib.agent.crib import Crib
 from toolcrib.agent.history import load_messages
 from toolcrib.agent.models import classify_error, name_of, streams, wire_of
-from toolcrib.agent.recorder import (
-    Emit,
-    HistoryCount,
-    Journal,
-    Observation,
-    Report,
-    Telling,
-    Tokens,
-)
+from toolcrib.agent.recorder import Emit, HistoryCount, Recorder, Tokens
 from toolcrib.agent.toolset import CribToolset
 from toolcrib.discovery.protocols import Delivery, delivery_for
 from toolcrib.discovery.tokens import text_tokens
@@ -89,15 +87,12 @@ class Turn:
         self._context = context
         self.model = name_of(crib.llm)
         self.usage = RunUsage()
-        self.report = Report(model=self.model)
+        self.recorder = Recorder(crib, session, emit, model=self.model)
+        self.toolbox = self.recorder.toolbox
         self._sent = HistoryCount()
-        self.seen = Observation(crib)
-        self.toolbox = crib.toolbox(session.toolbox, watch=self._watch)
-        self.journal = Journal(session, self.toolbox)
-        self.telling = Telling(emit, toolbox=self.toolbox, journal=self.journal, report=self.report, seen=self.seen)
         self.confirmations = Confirmations(
             session,
-            asked=self.tell,
+            emit=self.recorder.emit,
             in_words=crib.confirm_in_words,
             expires_in=crib.confirmation_expires_in,
         )
@@ -106,7 +101,6 @@ class Turn:
             delivery=crib.delivery,
             guidance=crib.guidance,
             consent=self.confirmations,
-            watch=self.telling.heard,
         )
         known = {tool.name for tool in self.toolbox.surface} | set(self.toolbox.active)
         used = [use.name for use in session.memory.used]
@@ -116,13 +110,6 @@ class Turn:
         finder = next((tool.name for tool in self.toolbox.surface), "")
         self._prompt = crib.prompt.render(today=crib.clock().date(), finder=finder)
 
-    def tell(self, event: events.Event) -> None:
-        """Say what happened, and log it."""
-        self.telling.tell(event)
-
-    def _watch(self, tool: Any, result: Any) -> None:
-        self.journal.memory = self.seen.result(tool, result, self.journal.memory)
-
     async def answer(self, opening: TurnInput) -> str:
         """Run until the model answers; every further try of a request that failed happens here."""
         limits = self._crib.limits
@@ -130,11 +117,11 @@ class Turn:
         messages = [*stored, *opening.messages]
         text, attempt = opening.text, 1
         if opening.messages:
-            await self.journal.keep(opening.messages)
+            await self.recorder.save(opening.messages)
         if text is not None and self._crib.preload_tokens:
             names = await self.toolbox.preload(text, self._crib.preload_tokens)
             if names:
-                self.tell(events.ToolsEnabled(names=names))
+                self.recorder.emit(events.ToolsEnabled(names=names))
         agent = self._agent()
         while True:
             answers = _answers(messages)
@@ -158,7 +145,7 @@ class Turn:
                     messages, text = so_far, None
             attempt += 1
             seconds = limits.retry_delay(attempt, fault.wait_seconds)
-            self.tell(
+            self.recorder.emit(
                 events.Warning(text=f"{fault.message} Trying again in {seconds:g} s ({attempt} of {limits.tries}).")
             )
             await self._crib.sleep(seconds)
@@ -175,34 +162,42 @@ class Turn:
         )
 
     async def _drive(self, run: AgentRun[Any, str]) -> str:
-        streamed = streams(self._crib.llm)
+        recorder, streamed = self.recorder, streams(self._crib.llm)
         try:
             async for node in run:
                 if Agent.is_model_request_node(node):
-                    self.journal.keep_results(node.request)
+                    recorder.save_results(node.request)
                     self._crib.limits.check_cost(self.usage.cost)
                     self._count([*run.all_messages(), node.request])
                     if streamed:
                         async with node.stream(run.ctx) as stream:
                             async for piece in stream:
-                                self.telling.text(piece)
-                        await self.journal.keep_answer(run.all_messages())
+                                recorder.emit_text(piece)
+                        await recorder.save_answer(run.all_messages())
                 elif Agent.is_call_tools_node(node):
                     if not streamed and node.model_response.text:
-                        self.tell(events.Text(delta=node.model_response.text))
-                    await self.journal.keep_answer(run.all_messages())
+                        recorder.emit(events.Text(delta=node.model_response.text))
+                    await recorder.save_answer(run.all_messages())
                     async with node.stream(run.ctx) as calls:
                         async for event in calls:
-                            self.telling.call(event)
-        except BaseException:  # also when stopped: what was done so far is kept, and goes on its way
-            await self.journal.keep_interrupted(run.all_messages())
+                            self._record(event)
+        except BaseException:  # also when stopped: what was done so far is written
+            await recorder.save_interrupted(run.all_messages())
             raise
         assert run.result is not None
         return run.result.output
 
+    def _record(self, event: object) -> None:
+        if isinstance(event, FunctionToolCallEvent):
+            self.recorder.call_started(event.part)
+        elif isinstance(event, FunctionToolResultEvent):
+            call = self._toolset.take_finished(event.part.tool_call_id)
+            if call is not None:
+                self.recorder.call_finished(call)
+
     def _count(self, messages: list[ModelMessage]) -> None:
         step = self._toolset.step()
-        self.report.steps.append(
+        self.recorder.report.steps.append(
             Tokens(
                 prompt=text_tokens(self._prompt),
                 definitions=step.definition_tokens,

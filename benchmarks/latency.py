@@ -32,7 +32,7 @@ from benchmarks import data, report
 from benchmarks.ours import Toolcrib
 from benchmarks.peers import Arm, FastMCP
 from toolcrib.evals.retrieval import percentile
-from toolcrib.search.kernels import compiled
+from toolcrib.search.kernels import IS_COMPILED
 from toolcrib.search.query import parts
 from toolcrib.tools.tool import Tool
 
@@ -170,7 +170,7 @@ def in_fresh_process(*arguments: str) -> dict[str, Any]:
 
 def write(out: Path, figures: Sequence[dict[str, Any]], ratio: dict[str, Any], python: dict[str, Any]) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
-    kept = {"compiled": compiled is not None, "sizes": list(figures), "fastmcp": ratio, "python": python}
+    kept = {"compiled": IS_COMPILED, "sizes": list(figures), "fastmcp": ratio, "python": python}
     out.with_suffix(".json").write_text(json.dumps(kept, indent=1) + "\n")
     head = [
         "tools",
@@ -187,7 +187,7 @@ def write(out: Path, figures: Sequence[dict[str, Any]], ratio: dict[str, Any], p
     page = [
         "# Latency and memory",
         "Written by `python benchmarks/latency.py`; one thread, query embedding included, requests in 30 languages; "
-        f"{'with the compiled loops' if compiled else 'in Python alone: there was no C compiler'}.",
+        f"{'with the compiled loops' if IS_COMPILED else 'in Python alone: there was no C compiler'}.",
         report.markdown([head, *rows]),
         "Half of the requests are stories of several errands, each of which is searched too; *one errand* is the rest. "
         "*After adding*: when more tools have come one by one.",

@@ -24,8 +24,8 @@ DIST = ROOT / "dist"
 MINORS = range(11, 15)  # of Python 3: what the loops' stable ABI must serve
 EXAMPLE = re.compile(r"<!-- examples/first_catalog\.py -->\n```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 WHICH_LOOPS = """
-from toolcrib.search.kernels import compiled
-print("compiled" if compiled else "Python")
+from toolcrib.search.kernels import IS_COMPILED
+print("compiled" if IS_COMPILED else "Python")
 """
 # A platform of each kind, for which to ask pip what it takes.
 ELSEWHERE = ("win_amd64", "macosx_14_0_arm64", "manylinux_2_28_aarch64", "musllinux_1_2_x86_64")

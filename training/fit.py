@@ -26,7 +26,6 @@ from toolcrib.search.dense import DenseIndex, Similarity, passages
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
 from toolcrib.search.fusion import (
     LEXICAL_FEATURES,
-    WAYS,
     WEIGHTS,
     Candidates,
     Fusion,
@@ -35,8 +34,8 @@ from toolcrib.search.fusion import (
     gather,
     lexical_features,
     rerank_depth,
-    score_matrix,
 )
+from toolcrib.search.kernels.plain import SCORE_ROWS, score_matrix
 from toolcrib.search.lexical import LexicalIndex, with_typos_fixed
 from toolcrib.search.query import parts
 from toolcrib.search.rerank import LateInteraction
@@ -202,12 +201,14 @@ def _balance(groups: list[str], *, small: float, unseen: float) -> torch.Tensor:
 def fit_trust(cases: list[Case]) -> dict:
     """How much each way of scoring counts: the right tools must get the largest shares."""
     cases = [case for case in cases if case.relevant & set(case.evidence.numbers.tolist())]
-    ways = torch.zeros(len(cases), WAYS, CANDIDATES)
+    ways = torch.zeros(len(cases), SCORE_ROWS, CANDIDATES)
     right = torch.zeros(len(cases), CANDIDATES, dtype=torch.bool)
     there = torch.zeros(len(cases), CANDIDATES, dtype=torch.bool)
     for row, case in enumerate(cases):
         count = len(case.evidence.numbers)
-        ways[row, :, :count] = torch.tensor(score_matrix(case.evidence))
+        ways[row, :, :count] = torch.tensor(
+            score_matrix(case.evidence.lexical, case.evidence.dense, *case.evidence.close)
+        )
         right[row, :count] = torch.tensor([n in case.relevant for n in case.evidence.numbers.tolist()])
         there[row, :count] = True
     weight, wanted = _balance([case.group for case in cases], small=0.02, unseen=0.7), right.sum(1)
@@ -217,7 +218,7 @@ def fit_trust(cases: list[Case]) -> dict:
         return -(weight * (logits.log_softmax(1).masked_fill(~right, 0).sum(1) / wanted)).sum()
 
     features = torch.tensor(np.stack([case.evidence.features for case in cases]), dtype=torch.float32)
-    return network(features, loss, WAYS, hidden=12, decay=1e-4)
+    return network(features, loss, SCORE_ROWS, hidden=12, decay=1e-4)
 
 
 def fit_probability(rows: np.ndarray, right: np.ndarray, weight: torch.Tensor, hidden: int = 6) -> dict:
@@ -295,7 +296,7 @@ def fit(cases: list[Case], path: Path) -> None:
 
 def report(cases: list[Case], outlooks: np.ndarray, serves: Network, found: np.ndarray, answerable: np.ndarray) -> None:
     """What a threshold on `serves` costs and saves, on the fitting data."""
-    chance = 1 / (1 + np.exp(-serves(outlooks)[:, 0]))
+    chance = 1 / (1 + np.exp(-np.array([serves(row)[0] for row in outlooks])))
     groups = np.array([case.group for case in cases])
     for threshold in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6):
         lost = {g: (chance[(groups == g) & found] < threshold).mean() for g in dict.fromkeys(groups)}

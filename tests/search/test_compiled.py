@@ -1,4 +1,4 @@
-"""The compiled loops say what the Python beside them says, and refuse what does not fit: they never end the process."""
+"""The compiled kernels give what the plain ones give, and refuse what does not fit: they never end the process."""
 
 import random
 from array import array
@@ -12,18 +12,18 @@ from hypothesis import given, settings, strategies as st
 
 from tests.support.search import JUNK, cms_tools, in_python, office, rows
 from toolcrib.catalog.catalog import Catalog
-from toolcrib.search import kernels as loader
+from toolcrib.search import kernels
 from toolcrib.search.dense import ABSENT, DenseIndex, Similarity
 from toolcrib.search.embedders.builtin import MODEL, BuiltinEmbedder, known_features
 from toolcrib.search.fusion import Candidates, Fusion, gather, lexical_features
 from toolcrib.search.index import ToolIndex
-from toolcrib.search.kernels import Compiled
+from toolcrib.search.kernels import Kernels, plain
 from toolcrib.search.lexical import LexicalIndex
 from toolcrib.search.rerank import Coverage, LateInteraction
 from toolcrib.search.result import SearchResult
 from toolcrib.search.typos import familiarity
 
-loops: Compiled = pytest.importorskip(
+loops: Kernels = pytest.importorskip(
     "toolcrib.search.kernels._loops", reason="There was no C compiler when Toolcrib was installed."
 )
 
@@ -37,10 +37,10 @@ SCORES = st.lists(st.floats(-1, 1, width=32) | st.sampled_from([0.0, 0.25, ABSEN
 
 
 def both(ask: Callable[[], Any]) -> tuple[Any, Any]:
-    """What the loops say, and what Python says."""
-    said = ask()
+    """What the compiled kernels give, and what the plain ones give."""
+    compiled = ask()
     with in_python():
-        return said, ask()
+        return compiled, ask()
 
 
 @given(st.lists(TEXT, max_size=5))
@@ -210,9 +210,15 @@ def test_what_does_not_fit_is_refused(loop: str, arguments: tuple[Any, ...]) -> 
         getattr(loops, loop)(*arguments)
 
 
-def test_without_a_compiler_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_forms_have_every_kernel() -> None:
+    for name in kernels.__all__:
+        assert getattr(kernels, name) is getattr(loops, name)
+        assert callable(getattr(plain, name))
+
+
+def test_without_a_compiler_the_plain_ones_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr(loader, "import_module", missing)
-    assert loader.loaded() is None
+    monkeypatch.setattr(kernels, "import_module", missing)
+    assert kernels.load() is plain

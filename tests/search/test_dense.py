@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
-from toolcrib.search.dense import ABSENT, EXACT_UP_TO, MIN_WASTE, WHOLE, DenseIndex, highest, shortlisted
+from toolcrib.search.dense import ABSENT, EXACT_UP_TO, MIN_WASTE, WHOLE, DenseIndex, shortlisted
+from toolcrib.search.kernels.plain import highest
 from toolcrib.search.kernels.rows import Vectors, quantize
 
 pytestmark = pytest.mark.usefixtures("either_way")

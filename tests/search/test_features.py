@@ -5,15 +5,8 @@ from zlib import crc32
 import pytest
 from hypothesis import given, strategies as st
 
-from toolcrib.search.embedders.builtin import (
-    MAX_GRAMS_PER_SIZE,
-    MAX_RUN,
-    MAX_WORDS,
-    text_words,
-    whole_word,
-    whole_words,
-    word_features,
-)
+from toolcrib.search.embedders.builtin import MAX_WORDS, text_words, word_features
+from toolcrib.search.kernels.hashing import MAX_GRAMS_PER_SIZE, MAX_RUN, whole_word, whole_words
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=200)
 

@@ -10,7 +10,8 @@ from hypothesis import given, strategies as st
 from tests.support.search import make
 from toolcrib.search.dense import Similarity
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
-from toolcrib.search.fusion import FEATURES, WAYS, Candidates, Fusion, gather, lexical_features, score_matrix
+from toolcrib.search.fusion import FEATURES, Candidates, Fusion, gather, lexical_features
+from toolcrib.search.kernels.plain import SCORE_ROWS, score_matrix
 from toolcrib.search.lexical import LexicalIndex
 from toolcrib.search.rerank import Coverage, LateInteraction
 
@@ -44,11 +45,11 @@ def believing(folder: Path, *rows: int) -> Fusion:
     trust = {
         "mean": [0.0] * size,
         "spread": [1.0] * size,
-        "line": [[0.0] * WAYS] * size,
+        "line": [[0.0] * SCORE_ROWS] * size,
         "hidden": [[0.0]] * size,
         "hidden_bias": [0.0],
-        "out": [[0.0] * WAYS],
-        "bias": [4.0 if row in rows else 0.0 for row in range(WAYS)],
+        "out": [[0.0] * SCORE_ROWS],
+        "bias": [4.0 if row in rows else 0.0 for row in range(SCORE_ROWS)],
     }
     path = folder / f"fusion-{rows}.json"
     path.write_text(json.dumps({"trust": trust}), encoding="utf-8")
@@ -98,8 +99,8 @@ def test_without_candidates_there_is_no_ranking() -> None:
 
 
 def test_ranks_count_only_for_tools_that_matched() -> None:
-    scored = score_matrix(APART)
-    assert scored.shape == (WAYS, 3)
+    scored = score_matrix(APART.lexical, APART.dense, *APART.close)
+    assert scored.shape == (SCORE_ROWS, 3)
     assert scored[3].tolist() == [1, pytest.approx(0.75), 0]  # by words: the third did not match
     assert scored[4].tolist() == [pytest.approx(0.6), pytest.approx(0.75), 1]  # by meaning
 

@@ -5,6 +5,7 @@ import pytest
 
 from tests.support.search import near
 from toolcrib.search.dense import ABSENT, DEPTH, MIN_SPREAD, USUAL_MEAN, USUAL_SPREAD, USUAL_TOOLS, Similarity
+from toolcrib.search.kernels.plain import z_scores
 from toolcrib.search.query import SILENT
 
 pytestmark = pytest.mark.usefixtures("either_way")
@@ -12,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("either_way")
 
 def test_the_nearest_tools_come_best_first_and_equals_by_number() -> None:
     seen = near(0.25, 0.75, 0.25, 1.0)
-    assert (seen.nearest, seen.top, seen.scores_of_nearest) == ((3, 1, 0, 2), 1.0, (1.0, 0.75, 0.25, 0.25))
+    assert seen.nearest == (3, 1, 0, 2)
 
 
 def test_tools_that_left_count_nowhere() -> None:
@@ -32,8 +33,7 @@ def test_at_most_fifty_tools_are_named() -> None:
 
 @pytest.mark.parametrize("seen", [near(), near(0.5, gone=(0,)), SILENT], ids=["empty", "all gone", "silent"])
 def test_without_tools_nothing_is_near(seen: Similarity) -> None:
-    assert (seen.nearest, seen.top, seen.scores_of_nearest) == ((), 0.0, ())
-    assert seen.z_scores(np.arange(1)).tolist() == [0.0]
+    assert seen.nearest == ()
 
 
 def test_a_few_tools_are_measured_by_what_is_usual() -> None:
@@ -50,13 +50,11 @@ def test_copies_of_one_tool_have_the_least_spread() -> None:
     assert near(*[USUAL_MEAN] * 5_000).spread == MIN_SPREAD
 
 
-def test_heights_are_standard_deviations_above_the_mean() -> None:
-    seen = near(0.2, 0.4)
-    assert seen.z_scores(np.array([1, 0])) == pytest.approx(
-        [(0.4 - seen.mean) / seen.spread, (0.2 - seen.mean) / seen.spread], rel=1e-5
-    )
+def test_z_scores_are_standard_deviations_above_the_mean() -> None:
+    scores = np.array([0.4, 0.2], dtype=np.float32)
+    assert z_scores(scores, 0.1, 0.05, ABSENT) == pytest.approx([6.0, 2.0], rel=1e-5)
 
 
 def test_a_tool_whose_vectors_are_still_to_come_is_neither_near_nor_far() -> None:
-    seen = near(0.2, 0.4, 0.9, gone=(2,))
-    assert seen.z_scores(np.array([1, 2])).tolist() == [pytest.approx(near(0.2, 0.4).z_scores(np.array([1]))[0]), 0]
+    scores = np.array([0.4, ABSENT], dtype=np.float32)
+    assert z_scores(scores, 0.1, 0.05, ABSENT).tolist() == [pytest.approx(6.0, rel=1e-5), 0]

@@ -1,7 +1,6 @@
 """Tools, catalogs and embedders that the tests of the index share."""
 
 import json
-import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,8 +15,9 @@ import toolcrib_cms
 from tests.support import ROOT
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.errors import EmbedderError
-from toolcrib.search import typos as spelling
+from toolcrib.search import kernels, typos as spelling
 from toolcrib.search.dense import Similarity
+from toolcrib.search.kernels import plain
 from toolcrib.search.kernels.rows import Vectors
 from toolcrib.search.query import Strategy
 from toolcrib.tools.result import ToolResult
@@ -49,12 +49,10 @@ def near(*scores: float, gone: tuple[int, ...] = ()) -> Similarity:
 
 @contextmanager
 def in_python() -> Generator[None]:
-    """Search as where no compiler was."""
-    ours = [module for name, module in sys.modules.items() if name.startswith("toolcrib.search.")]
+    """Search with the plain kernels, as where there was no compiler."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in ours:
-            if module.__name__ != "toolcrib.search.kernels" and hasattr(module, "compiled"):
-                patch.setattr(module, "compiled", None)
+        for name in kernels.__all__:
+            patch.setattr(kernels, name, getattr(plain, name))
         spelling.familiarity.cache_clear()
         yield
 

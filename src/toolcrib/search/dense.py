@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from toolcrib.search.kernels import compiled
-from toolcrib.search.kernels.rows import CoarseRows, Places, Quantized, RowBlocks, Vectors, quantize
+from toolcrib.search import kernels
+from toolcrib.search.kernels.rows import CoarseRows, Places, RowBlocks, Vectors, quantize
 from toolcrib.tools.tool import Tool
 
 # The texts of a tool that get a vector each: a request has to be near one of them, not near their average.
@@ -71,7 +71,6 @@ def _description(details: object) -> str:
 EXACT_UP_TO = 300
 SHORTLIST, LONGEST_SHORTLIST = 100, 200  # a twentieth of the tools, within these
 MIN_WASTE = 256  # rows; less is not worth moving the others for
-GROUP = 8  # scores of which only the highest is looked at, to find the highest of all
 ABSENT = -2.0  # the score of a number without a tool: farther than any tool can be
 
 _Held: TypeAlias = tuple[NDArray[np.int8], Vectors, NDArray[np.int8], Vectors, Places, Places]
@@ -91,8 +90,6 @@ class DenseIndex:
         self._passages = CoarseRows(dimensions)
         self._blocks = RowBlocks()  # of passages, a block a number
         self._alive: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
-        self._readable: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # numbers with passages
-        self._gone: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # numbers without a tool
         self._held: _Held | None = None  # where all of it lies; None until these are looked for
 
     def __len__(self) -> int:
@@ -101,8 +98,7 @@ class DenseIndex:
     @property
     def full(self) -> bool:
         """Whether every number has a tool."""
-        self._look_around()
-        return not len(self._gone)
+        return bool(self._alive.all())
 
     @property
     def alive(self) -> NDArray[np.bool_]:
@@ -152,18 +148,10 @@ class DenseIndex:
 
     def scores(self, queries: Vectors) -> NDArray[np.float32]:
         """How near each tool (column) is to each query (row)."""
-        held = self._look_around()
-        if compiled:
-            scores = np.empty((len(queries), len(self)), dtype=np.float32)
-            for query, row in zip(queries, scores, strict=True):
-                compiled.scores(query, *held, self._alive, self._read_at_most, WHOLE, ABSENT, row)
-            return scores
-        asked = quantize(queries)
-        scores = self._wholes.view.near(asked)
-        if len(self._gone):
-            scores[:, self._gone] = ABSENT  # before passages are read: tools that left take no place in the shortlist
-        for place, row in enumerate(scores):
-            self._read_passages(Quantized(asked.numbers[place : place + 1], asked.steps[place : place + 1]), row)
+        arrays = self._look_around()
+        scores = np.empty((len(queries), len(self)), dtype=np.float32)
+        for query, row in zip(queries, scores, strict=True):
+            kernels.scores(query, *arrays, self._alive, self._read_at_most, WHOLE, ABSENT, row)
         return scores
 
     def nearest_passage(self, query: Vectors, number: int) -> int:
@@ -180,42 +168,9 @@ class DenseIndex:
     def _look_around(self) -> _Held:
         """Find out which numbers have passages, which no tool, and where all of it lies, unless that is known."""
         if self._held is None:
-            self._gone, self._readable = np.flatnonzero(~self._alive), np.flatnonzero(self._blocks.lengths())
             wholes, passages, (starts, ends) = self._wholes.view, self._passages.view, self._blocks.bounds
             self._held = wholes.numbers, wholes.steps, passages.numbers, passages.steps, starts, ends
         return self._held
-
-    def _read_passages(self, asked: Quantized, scores: NDArray[np.float32]) -> None:
-        """Let the passages of all tools count, or of those that are nearest as a whole."""
-        if self._read_at_most >= len(self):
-            likely = self._readable
-        else:
-            likely = highest(scores, self._read_at_most)
-            if len(self._readable) < len(self):
-                likely = likely[self._blocks.lengths().take(likely) > 0]
-        if len(likely):
-            rows, starts = self._blocks.at(likely)
-            near = self._passages.view.at(rows).near(asked)[0]
-            # The nearest passage counts beside the whole, where it is nearer than that.
-            wholes = scores.take(likely)
-            nearest = np.maximum(wholes, np.maximum.reduceat(near, starts))
-            scores[likely] = WHOLE * wholes + (1 - WHOLE) * nearest
-
-
-def highest(scores: NDArray[np.float32], count: int) -> NDArray[np.int64]:
-    """The places of the `count` highest scores, and of those as high as the last of them, in order of place.
-
-    Of the highest of each group there are at least as many above their own `count`-th: only what reaches that can be
-    among them. A third of the time of `partition` over all.
-    """
-    width = len(scores) // GROUP
-    if width < 2 * count:
-        return np.flatnonzero(scores >= np.partition(scores, -count)[-count])
-    tops = scores[: width * GROUP].reshape(GROUP, width).max(axis=0)
-    tops.partition(width - count)
-    likely = np.flatnonzero(scores >= tops[width - count])
-    among = scores.take(likely)
-    return likely[among >= np.partition(among, -count)[-count]]
 
 
 def shortlisted(tools: int, least: int = SHORTLIST) -> int:
@@ -245,37 +200,9 @@ class Similarity(NamedTuple):
         """Read off the scores of a dense arm; only the tools that are `alive` count, where not all are."""
         if alive is not None:
             scores = np.where(alive, scores, np.float32(ABSENT))
-        nearest, tools, total, squares = (compiled.nearest if compiled else _nearest)(scores, DEPTH, ABSENT)
+        nearest, tools, total, squares = kernels.nearest(scores, DEPTH, ABSENT)
         mean, spread = mean_and_spread(total, squares, tools) if tools else (0.0, 1.0)
         return cls(scores=scores, nearest=nearest, mean=mean, spread=spread)
-
-    @property
-    def top(self) -> float:
-        return float(self.scores[self.nearest[0]]) if self.nearest else 0.0
-
-    @property
-    def scores_of_nearest(self) -> tuple[float, ...]:
-        nearest: list[float] = self.scores.take(self.nearest[:5]).tolist()
-        return tuple(nearest)
-
-    def z_scores(self, numbers: NDArray[np.int64]) -> Floats:
-        """Standard deviations above the mean; a tool whose vectors are still to come is neither near nor far."""
-        if not self.nearest:
-            return np.zeros(len(numbers))
-        scores = self.scores.take(numbers).astype(np.float64)
-        z_scores = (scores - self.mean) / self.spread
-        z_scores[scores <= ABSENT] = 0.0
-        return z_scores
-
-
-def _nearest(scores: NDArray[np.float32], depth: int, gone: float) -> tuple[tuple[int, ...], int, float, float]:
-    """The best, best first; how many there are in all, the sum of their scores and of the squares of these."""
-    present = scores[scores > gone].astype(np.float64)
-    if not len(present):
-        return (), 0, 0.0, 0.0
-    best = highest(scores, min(depth, len(present)))
-    ordered = best[(-scores.take(best)).argsort(kind="stable")]  # the smaller number first where scores are equal
-    return tuple(ordered[:depth].tolist()), len(present), float(present.sum()), float(present @ present)
 
 
 def mean_and_spread(total: float, squares: float, tools: int) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 A fixed rule loses somewhere: reciprocal ranks let a lexical arm that matched one stray word vote as loudly as a dense
 arm that is sure, and a lexical arm that has every word of the request needs no second opinion. So a very small network
 looks at the signs of the request (`evidence.FEATURES`) and says how much each way of scoring a candidate counts
-(`score_matrix`). It was fitted by `training/fit.py` on requests no arm had seen.
+(`plain.score_matrix`). It was fitted by `training/fit.py` on requests no arm had seen.
 """
 
 import json
@@ -16,9 +16,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from toolcrib.search import kernels
 from toolcrib.search.dense import ABSENT, DEPTH, Floats, Similarity
-from toolcrib.search.kernels import compiled
-from toolcrib.search.kernels.rows import Places
+from toolcrib.search.kernels.plain import leads
 from toolcrib.search.lexical import LexicalMatch, QueryTerm
 from toolcrib.search.rerank import Coverage, LateInteraction
 
@@ -101,7 +101,7 @@ def lexical_features(match: LexicalMatch, lexical_index: WordsOfTools) -> Lexica
     return LexicalFeatures(
         max([sum([word.weight for word in words]) for words in best], default=0.0) / whole,
         match.known_share,
-        *_leads(match.scores, best_score),
+        *leads(match.scores, best_score),
         log1p(len(asked)) / 3,
         sum([not word.word.isascii() for word in asked]) / max(1, len(asked)),
         log1p(len(lexical_index)) / 10,
@@ -118,12 +118,10 @@ def gather(
 
     The first `depth` candidates of each arm are read word by word, or all where they are few.
     """
-    if compiled is None:
-        return _gather(match, said, nearness, meanings, text, depth)
     room = len(match.numbers) + len(nearness.nearest)
     numbers, columns, features = np.empty(room, dtype=np.int64), np.zeros((4, room)), np.empty(len(FEATURES))
     asked = depth, meanings.request(text)
-    count = compiled.gather(
+    count = kernels.gather(
         match.numbers, match.scores, said, *nearness, ABSENT, *asked, *meanings.held, numbers, columns, features
     )
     lexical, dense, *close = columns[:, :count]
@@ -133,65 +131,6 @@ def gather(
 def rerank_depth(tools: int, *, whole: bool) -> int:
     """How many candidates of each arm are read word by word: of many tools more for a whole request, not for a part."""
     return min(DEPTH, READ_AT_LEAST + tools // READ_ONE_MORE_PER) if whole else READ_AT_LEAST
-
-
-def _gather(
-    match: LexicalMatch, said: LexicalFeatures, nearness: Similarity, meanings: LateInteraction, text: str, depth: int
-) -> Candidates:
-    named, nearest = match.numbers, nearness.nearest
-    found = set(named)
-    candidates = [*named, *[number for number in nearest if number not in found]]
-    best = {*named[:depth], *nearest[:depth]} if depth * 2 < len(candidates) else set(candidates)
-    close = _read_some(candidates, best, meanings, text)
-    numbers = np.array(candidates, dtype=np.int64)
-    lexical = np.zeros(len(numbers))
-    if named:
-        lexical[: len(named)] = match.scores
-        lexical /= match.scores[0]
-    dense = nearness.z_scores(numbers)
-    first = float(dense[0]) if named else 0.0
-    highest = int(dense.argmax()) if len(numbers) else -1
-    top = max(float(dense[highest]), 0.0) if len(numbers) else 0.0
-    near = nearness.scores_of_nearest
-    features = [
-        said.coverage,
-        said.known,
-        said.lexical_margin,
-        said.lexical_lead,
-        near[0] if near else 0.0,
-        top / 4,
-        *_leads(near, nearness.spread),
-        len(set(named[:5]).intersection(nearest[:5])) / 5,
-        float(bool(named) and named[:1] == nearest[:1]),
-        said.length,
-        said.foreign,
-        said.size,
-        said.matched,
-        said.spelled,
-        said.ties,
-        float(lexical[highest]) if len(numbers) else 0.0,
-        first / 4,
-        (top - first) / 4,
-        float(close.asked.max(initial=0.0)),
-        float(close.told.max(initial=0.0)),
-    ]
-    return Candidates(numbers=numbers, lexical=lexical, dense=dense, close=close, features=np.array(features))
-
-
-def _read_some(candidates: Sequence[int], chosen: set[int], meanings: LateInteraction, text: str) -> Coverage:
-    """Read the chosen candidates; the others, which hardly win, count as having no word of the request."""
-    at = [place for place, number in enumerate(candidates) if number in chosen]
-    asked, told = np.zeros(len(candidates)), np.zeros(len(candidates))
-    asked[at], told[at] = meanings.read(text, [candidates[place] for place in at])
-    return Coverage(asked, told)
-
-
-def _leads(scores: Sequence[float], unit: float) -> tuple[float, float]:
-    """How far the first stands before the second and before the fifth."""
-    if not scores:
-        return 0.0, 0.0
-    padded = [*scores[:5], *[0.0] * (5 - len(scores))]
-    return (padded[0] - padded[1]) / unit, (padded[0] - padded[4]) / unit
 
 
 # The small fitted networks that judge the arms, and the file they are kept in.
@@ -216,12 +155,9 @@ class Network(NamedTuple):
         return cls(**fitted(path)[name])
 
     def __call__(self, features: Floats) -> Floats:
-        if compiled and features.ndim == 1:
-            answers = np.empty_like(self.bias)
-            compiled.network(features, answers, *self)
-            return answers
-        scaled = (features - self.mean) / self.spread
-        return scaled @ self.line + np.tanh(scaled @ self.hidden + self.hidden_bias) @ self.out + self.bias
+        answers = np.empty_like(self.bias)
+        kernels.network(features, answers, *self)
+        return answers
 
 
 @lru_cache(maxsize=4)
@@ -234,34 +170,6 @@ def fitted(path: Path) -> dict[str, dict[str, Floats]]:
 # What the request as a whole counts against its parts together. With less, single errands told in two sentences suffer.
 WHOLE_REQUEST = 0.7
 DEEPEST = 200  # no answer is longer
-WAYS = 9
-SHARPNESS = 8.0  # closeness differs by tenths where it matters; a network learns best from numbers near one
-
-
-def score_matrix(evidence: Candidates) -> Floats:
-    """Nine ways of scoring each candidate; the network says what each is worth."""
-    lexical, dense = evidence.lexical, evidence.dense / 4
-    count = len(lexical)
-    falling = _FALLING[:count] if count <= len(_FALLING) else _falling(count)
-    rows = np.empty((WAYS, count))
-    rows[0] = lexical
-    rows[1] = lexical * lexical
-    rows[2] = dense
-    np.multiply(falling, lexical > 0, out=rows[3])  # candidates stand in the order of the lexical arm
-    rows[4, np.argsort(-dense, kind="stable")] = falling
-    rows[5] = lexical * dense
-    rows[6] = SHARPNESS * evidence.close.asked
-    rows[7] = SHARPNESS * evidence.close.told
-    rows[8] = SHARPNESS * evidence.close.asked * evidence.close.told
-    return rows
-
-
-def _falling(count: int) -> Floats:
-    """One for the best, falling slowly: a fourth rank is worth half."""
-    return 1 / (1 + np.arange(count) / 3)
-
-
-_FALLING = _falling(4 * DEPTH)
 
 
 class Fusion:
@@ -272,15 +180,9 @@ class Fusion:
 
     def shares(self, evidence: Candidates) -> Floats:
         """How likely each candidate is the one asked for, as far as the arms can tell; adds up to one."""
-        if compiled:
-            shares = np.empty(len(evidence.numbers))
-            compiled.shares(evidence.features, evidence.lexical, evidence.dense, *evidence.close, shares, *self._trust)
-            return shares
-        if not len(evidence.numbers):
-            return np.zeros(0)
-        logits = self._trust(evidence.features) @ score_matrix(evidence)
-        weights = np.exp(logits - logits.max())
-        return weights / weights.sum()
+        shares = np.empty(len(evidence.numbers))
+        kernels.shares(evidence.features, evidence.lexical, evidence.dense, *evidence.close, shares, *self._trust)
+        return shares
 
     def ranking(self, whole: Candidates, parts: Sequence[Candidates]) -> list[tuple[int, float]]:
         """Tool numbers with their shares, best first. Each part of a request names a tool of its own."""
@@ -288,7 +190,7 @@ class Fusion:
         shares = [self.shares(one) for one in evidence]
         weights = _weights(shares) if parts else [1.0]
         numbers = [one.numbers for one in evidence]
-        return (compiled.ranked if compiled else _ranked)(numbers, shares, weights, DEEPEST)
+        return kernels.ranked(numbers, shares, weights, DEEPEST)
 
     @cached_property
     def _trust(self) -> Network:
@@ -304,15 +206,3 @@ def _weights(shares: Sequence[Floats]) -> list[float]:
     sure, unsure = WHOLE_REQUEST * whole, (1 - WHOLE_REQUEST) * sum(parts) / len(parts)
     weight = sure / (sure + unsure) if sure + unsure else 1.0
     return [weight, *[(1 - weight) / len(parts)] * len(parts)]
-
-
-def _ranked(
-    numbers: Sequence[Places], shares: Sequence[Floats], weights: Sequence[float], deepest: int
-) -> list[tuple[int, float]]:
-    """Tools with their shares added up, best first."""
-    weighed = [own * weight for own, weight in zip(shares, weights, strict=True)]
-    held, place = np.unique(np.concatenate(numbers), return_inverse=True)
-    pooled = np.bincount(place, weights=np.concatenate(weighed), minlength=len(held))
-    # Ties go to the smaller number, so that an order never depends on chance.
-    best = np.lexsort((held, -pooled))[:deepest]
-    return list(zip(held[best].tolist(), pooled[best].tolist(), strict=True))

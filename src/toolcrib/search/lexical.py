@@ -17,8 +17,8 @@ from typing import NamedTuple, TypeAlias, cast
 
 from tantivy import Document, Index, Occur, Query, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
 
+from toolcrib.search import kernels
 from toolcrib.search.dense import parameter_texts
-from toolcrib.search.kernels import compiled
 from toolcrib.search.text import brands, content_words, is_unspaced, word_terms, words
 from toolcrib.search.typos import Vocabulary, corrected, is_one_edit_apart
 from toolcrib.tools.tool import Tool
@@ -215,7 +215,7 @@ class LexicalIndex:
         """The words of a request that the texts of each of these tools contain."""
         # Some terms are nobody's, where tools have left since.
         holders = [[self._holders[term] for term in word.terms if term in self._holders] for word in asked]
-        found = (compiled.holding if compiled else _holding)(list(numbers), holders)
+        found = kernels.holding(list(numbers), holders)
         return [[asked[place] for place in places] for places in found]
 
     def words(self, number: int) -> tuple[str, ...]:
@@ -246,18 +246,6 @@ class LexicalIndex:
             return queries
         strength = guess_strength(asked)
         return [Query.boost_query(query, strength) for query in queries]
-
-
-def _holding(numbers: Sequence[int], holders: Sequence[Sequence["array[int]"]]) -> list[list[int]]:
-    """For each number, which of the lists have an array with it."""
-    return [
-        [place for place, arrays in enumerate(holders) if any(_has(a, number) for a in arrays)] for number in numbers
-    ]
-
-
-def _has(ordered: "array[int]", number: int) -> bool:
-    place = bisect_left(ordered, number)
-    return place < len(ordered) and ordered[place] == number
 
 
 def part_words(tool: Tool) -> list[list[str]]:

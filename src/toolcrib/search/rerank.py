@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
+from toolcrib.search.kernels.plain import coverage, directions_and_weights
 from toolcrib.search.kernels.rows import GrowingRows, Places, RowBlocks, Vectors
 from toolcrib.search.text import STOP_WORDS, content_words, is_unspaced, words
 
@@ -78,26 +79,14 @@ class LateInteraction:
 
     def read(self, text: str, numbers: Sequence[int]) -> Coverage:
         """How close these tools are to a request."""
-        # Of no tools nothing is asked: the table is not loaded for it.
+        # Without tools the table of the embedder is not loaded.
         request = self.request(text) if len(numbers) else []
-        if not request:
-            return Coverage(np.zeros(len(numbers)), np.zeros(len(numbers)))
-        asked, worth = _apart(np.array(request))
-        self._blocks.make_room(max(numbers) + 1)
-        rows, starts = self._blocks.at(np.array(numbers))
-        # Tall by narrow: the other way takes twice as long.
-        near = self._directions.view.take(self._words.view.take(rows), axis=0) @ asked.T
-        found = np.maximum.reduceat(near, starts, axis=0) @ (worth / worth.sum())
-        closest = near[:, 0].copy()
-        for column in near.T[1:]:  # a dozen long steps instead of a thousand short ones
-            np.maximum(closest, column, out=closest)
-        spoken = np.add.reduceat(closest * self._shares.view.take(rows), starts)
-        return Coverage(found.astype(np.float64), spoken.astype(np.float64))
+        return Coverage(*coverage(request, np.array(numbers, dtype=np.int64), *self.held))
 
     def _learn(self, fresh: Iterable[str]) -> None:
         new = list(fresh)
         if new:
-            directions, worth = _apart(np.array(self._embedder.embed_words(new)))
+            directions, worth = directions_and_weights(np.array(self._embedder.embed_words(new)), DIMENSIONS)
             self._ids.update((word, len(self._directions) + place) for place, word in enumerate(new))
             self._directions.extend(directions)
             self._worth.extend(worth[:, None])
@@ -123,9 +112,3 @@ def _telling(said: Iterable[str]) -> Iterator[str]:
             if piece not in STOP_WORDS and piece not in seen:
                 seen.add(piece)
                 yield piece
-
-
-def _apart(vectors: Vectors) -> tuple[Vectors, Vectors]:
-    """Directions of length one, and what each word is worth: the longer a word's vector, the more it says."""
-    worth, length = (np.sqrt(np.einsum("wd,wd->w", side, side)) + 1e-6 for side in (vectors, vectors[:, :DIMENSIONS]))
-    return vectors[:, :DIMENSIONS] / length[:, None], worth

@@ -12,13 +12,13 @@ from functools import lru_cache
 from heapq import nlargest
 from itertools import pairwise
 from math import ceil
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toolcrib.search.embedders.builtin import MODEL, known_features, piece, pieced, whole_words, word_features
-from toolcrib.search.kernels import compiled
+from toolcrib.search import kernels
+from toolcrib.search.embedders.builtin import MODEL, known_features, pieced
+from toolcrib.search.kernels.hashing import deletion_hashes, piece, whole_words
 from toolcrib.search.text import plain
 
 # Words one slip of the fingers apart: a letter lost, doubled, foreign, or two swapped.
@@ -63,16 +63,7 @@ class TypoIndex:
 
     def _owners_near(self, word: str) -> list[int]:
         """Which words share a form with this one, as far as they are sorted."""
-        if compiled:
-            return compiled.one_slip(word, self._sums, self._owners)
-        wanted = np.array(deletion_hashes(word), dtype=np.uint32)
-        first = self._sums.searchsorted(wanted)
-        owners: list[int] = []
-        # Most words are near no other: only the forms that are there are followed to the end of their equals.
-        for start in first[self._sums.take(first, mode="clip") == wanted].tolist():
-            end = int(self._sums.searchsorted(self._sums[start], side="right"))
-            owners += self._owners[start:end].tolist()
-        return owners
+        return kernels.one_slip(word, self._sums, self._owners)
 
     def _sort(self) -> None:
         forms = [deletion_hashes(word) for word in self._words]
@@ -95,14 +86,6 @@ def is_one_edit_apart(one: str, other: str) -> bool:
         )
     longer, shorter = (one, other) if len(one) > len(other) else (other, one)
     return longer[at + 1 :] == shorter[at:]
-
-
-def deletion_hashes(word: str) -> list[int]:
-    """The sums of a word and of all its forms that lack one letter."""
-    letters = word.encode() if word.isascii() else None
-    if letters is not None:
-        return [crc32(letters), *(crc32(letters[:at] + letters[at + 1 :]) for at in range(len(letters)))]
-    return [crc32(word.encode()), *(crc32((word[:at] + word[at + 1 :]).encode()) for at in range(len(word)))]
 
 
 # How much of a misspelled word may be familiar, by what the fingers did. Swapped letters seldom make another word (but
@@ -133,10 +116,7 @@ def corrected(word: str, near: Sequence[str]) -> str:
 @lru_cache(maxsize=4_096)
 def familiarity(word: str) -> float:
     """How much of a word was met, piece by piece, 0..1."""
-    if compiled:
-        return compiled.share_met(word, pieced(word), *known_features(MODEL))
-    pieces = word_features(word)[1:]
-    return len(_met(pieces)) / len(pieces) if pieces else 1.0
+    return kernels.share_met(word, pieced(word), *known_features(MODEL))
 
 
 def _limit(word: str, meant: str) -> float:
@@ -181,13 +161,7 @@ def _with_one_letter_more(word: str, letters: Sequence[str]) -> list[str]:
 
 def _met(features: Sequence[int]) -> list[int]:
     """The places of those that the embedder has met."""
-    known = known_features(MODEL)
-    if compiled:
-        return compiled.met(list(features), *known)
-    wanted = np.array(features, dtype=np.uint32)
-    found = known.numbers.take(known.numbers.searchsorted(wanted), mode="clip") == wanted
-    places: list[int] = np.flatnonzero(found).tolist()
-    return places
+    return kernels.met(list(features), *known_features(MODEL))
 
 
 # The words of a catalog, and the ones a request may have meant: other endings, parts of compounds, one typo.

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from toolcrib.postgres.migrations import Component, Migration
 from toolcrib.search.dense import parameter_texts
+from toolcrib.search.kernels.hashing import deletion_hashes
 from toolcrib.search.kernels.rows import Vectors
 from toolcrib.search.lexical import WEIGHTS, part_words
 from toolcrib.search.text import MAX_LETTERS, word_terms, words
-from toolcrib.search.typos import MAX_LETTERS as MAX_SLIP, MIN_LETTERS as MIN_SLIP, deletion_hashes
+from toolcrib.search.typos import MAX_LETTERS as MAX_SLIP, MIN_LETTERS as MIN_SLIP
 from toolcrib.tools.tool import Tool
 
 FORM = 1  # of what a row holds: a change here makes every tool be indexed anew

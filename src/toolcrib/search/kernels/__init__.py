@@ -1,24 +1,38 @@
-"""The innermost loops of a search, in C: what numpy takes a dozen calls for, in one.
+"""The innermost loops of a search: compiled from C, or in numpy (`plain`) where there was no compiler.
 
-Four fifths of a search are the calls themselves. Each loop does what the Python does that stands where it is called,
-and that Python goes on where they were not built (`hatch_build.py`): what is found is the same, later.
+Four fifths of a search in numpy are the calls themselves; a compiled loop does in one call what takes numpy a dozen.
+Both forms give the same results. Callers write `kernels.nearest(...)` and know no difference: the choice is made here,
+once. `hatch_build.py` builds the compiled form; `plain` is its specification.
 """
 
 from array import array
 from importlib import import_module
-from typing import Protocol, TypeAlias, cast
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toolcrib.search.kernels.rows import Places
+from toolcrib.search.kernels import plain
+from toolcrib.search.kernels.rows import Floats32, Floats64, Places
 
-Floats32: TypeAlias = NDArray[np.float32]
-Floats64: TypeAlias = NDArray[np.float64]
+__all__ = [
+    "add_features",
+    "add_words",
+    "gather",
+    "holding",
+    "met",
+    "nearest",
+    "network",
+    "one_slip",
+    "ranked",
+    "scores",
+    "share_met",
+    "shares",
+]  # the loops
 
 
-class Compiled(Protocol):
-    """The loops. Arrays lie in one piece; the last ones of a call are written to where nothing is returned."""
+class Kernels(Protocol):
+    """What both forms provide. Arrays are contiguous; a call that returns nothing writes to its last ones."""
 
     def add_features(
         self,
@@ -83,7 +97,7 @@ class Compiled(Protocol):
         self,
         named: tuple[int, ...],
         named_scores: tuple[float, ...],
-        said: tuple[float, ...],
+        lexical_features: tuple[float, ...],
         scores: Floats32,
         nearest: tuple[int, ...],
         mean: float,
@@ -103,7 +117,7 @@ class Compiled(Protocol):
     ) -> int:
         """Both arms side by side; gives how many candidates there are.
 
-        `columns` has four rows of zeros, as long as `numbers`: lexical, dense, asked, told.
+        `columns` has four rows of zeros, as long as `numbers`: lexical, dense, coverage of the query, of the tool.
         """
         ...
 
@@ -122,8 +136,8 @@ class Compiled(Protocol):
         features: Floats64,
         lexical: Floats64,
         dense: Floats64,
-        asked: Floats64,
-        told: Floats64,
+        of_query: Floats64,
+        of_tool: Floats64,
         shares: Floats64,
         /,
         *fitted: Floats64,
@@ -132,12 +146,26 @@ class Compiled(Protocol):
         ...
 
 
-def loaded() -> Compiled | None:
-    """The loops, or nothing where they were not built."""
+def load() -> Kernels:
+    """The compiled loops, or the plain ones where they were not built."""
     try:
-        return cast("Compiled", import_module("toolcrib.search.kernels._loops"))
+        return cast("Kernels", import_module("toolcrib.search.kernels._loops"))
     except ImportError:
-        return None
+        return plain
 
 
-compiled: Compiled | None = loaded()
+_chosen = load()
+IS_COMPILED = _chosen is not plain
+
+add_features = _chosen.add_features
+share_met = _chosen.share_met
+met = _chosen.met
+one_slip = _chosen.one_slip
+holding = _chosen.holding
+add_words = _chosen.add_words
+scores = _chosen.scores
+nearest = _chosen.nearest
+gather = _chosen.gather
+ranked = _chosen.ranked
+network = _chosen.network
+shares = _chosen.shares

@@ -1,4 +1,4 @@
-/* Tools read word by word, as in word_meanings.py. */
+/* Tools compared with a query word by word: `coverage` in plain.py. */
 
 #include "loops.h"
 

@@ -1,4 +1,4 @@
-/* From words to features, as in features.py, and which of them are known; words one slip apart, as in slips.py. */
+/* From words to features, as in hashing.py, and which of them are known; words one edit apart. See plain.py. */
 
 #include "loops.h"
 

@@ -1,4 +1,4 @@
-/* Both arms side by side, as in evidence.py. */
+/* The candidates of both arms: `gather` in plain.py. */
 
 #include "loops.h"
 

@@ -1,4 +1,4 @@
-/* Which tools have which words, as in lexical.py. */
+/* Which tools have which words: `holding` in plain.py. */
 
 #include "loops.h"
 

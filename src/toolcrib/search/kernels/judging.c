@@ -1,4 +1,4 @@
-/* The small fitted networks, and what both arms' ways of scoring come to, as in network.py and fusion.py. */
+/* The small fitted networks, and the probabilities of candidates: `network` and `shares` in plain.py. */
 
 #include "loops.h"
 

@@ -1,4 +1,4 @@
-/* The loops of a search that numpy needs a dozen calls for: the Python named above each file says what it does. */
+/* The loops of a search that numpy needs a dozen calls for: plain.py is their specification. */
 
 #include "loops.h"
 
@@ -45,7 +45,7 @@ static int prepare(PyObject *module) {
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)prepare}, {0, NULL}};
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "_loops", "See toolcrib.search.compiled.", 0, loops, slots, NULL, NULL, NULL,
+    PyModuleDef_HEAD_INIT, "_loops", "See toolcrib.search.kernels.", 0, loops, slots, NULL, NULL, NULL,
 };
 
 PyMODINIT_FUNC PyInit__loops(void) { return PyModuleDef_Init(&definition); }

@@ -1,4 +1,4 @@
-/* Which tools are nearest to a request, as in dense.py and nearness.py. */
+/* Which tools are nearest to a query: `scores` and `nearest` in plain.py. */
 
 #include "loops.h"
 

@@ -1,4 +1,4 @@
-/* The shares that a request and its parts give to tools, put together, as in fusion.py. */
+/* The probabilities of a query and of its parts, put together: `ranked` in plain.py. */
 
 #include "loops.h"
 

@@ -12,7 +12,10 @@ from simsimd import cdist
 
 # Where each tool's rows lie in arrays that grow at their end: its passages, its words.
 
-Places = NDArray[np.int64]
+Places: TypeAlias = NDArray[np.int64]
+Floats32: TypeAlias = NDArray[np.float32]
+Floats64: TypeAlias = NDArray[np.float64]
+Vectors: TypeAlias = NDArray[np.float32]  # one row per text, each of length one
 
 
 class RowBlocks:
@@ -67,11 +70,7 @@ class RowBlocks:
 
     def at(self, numbers: Places) -> tuple[Places, Places]:
         """The rows of these numbers, one block behind the other, and where each block begins among them."""
-        starts = self._starts.take(numbers)
-        lengths = self._ends.take(numbers) - starts
-        ends = lengths.cumsum()
-        offsets = ends - lengths
-        return (starts - offsets).repeat(lengths) + np.arange(int(ends[-1]) if len(ends) else 0), offsets
+        return block_rows(self._starts, self._ends, numbers)
 
     def pack(self) -> Places:
         """Move all blocks together; gives the rows that stay, in their new order."""
@@ -83,10 +82,14 @@ class RowBlocks:
         return np.concatenate([np.arange(self._shared), kept])
 
 
-Vectors: TypeAlias = NDArray[np.float32]  # one row per text, each of length one
+def block_rows(starts: Places, ends: Places, numbers: Places) -> tuple[Places, Places]:
+    """The rows of the blocks of these numbers, one block behind the other, and where each begins among them."""
+    begins = starts.take(numbers)
+    lengths = ends.take(numbers) - begins
+    behind = lengths.cumsum()
+    offsets = behind - lengths
+    return (begins - offsets).repeat(lengths) + np.arange(int(behind[-1]) if len(behind) else 0), offsets
 
-
-# A matrix that grows.
 
 Number = TypeVar("Number", np.float32, np.int32, np.int8)
 

@@ -1,4 +1,4 @@
-/* From features to the vectors of words and texts, as in builtin_embedder.py. */
+/* From features to the vectors of words and texts: `add_features` and `add_words` in plain.py. */
 
 #include "loops.h"
 

@@ -20,7 +20,7 @@ AT_LOAD: dict[str, set[str]] = {
     "sources": {"tools"},
     "search": {"tools"},
     "catalog": {"tools", "yaml_file"},
-    "policy": {"tools"},
+    "policy": {"tools", "yaml_file"},
     "discovery": {"catalog", "policy", "search", "sources.source", "tools"},
     "stores": {"memory", "tools"},
     "postgres": {"catalog", "policy", "search", "sources.source", "stores", "tools"},

@@ -1,21 +1,34 @@
-"""YAML whose values know where they stand, so that an error about a value can name its line.
+"""YAML files whose errors name a line: values with their places, and every problem of a file at once.
 
-The text is composed to YAML nodes, which carry their place, and the values are made from the nodes. Whoever validates
-the values (with pydantic, say) gets errors with a path of keys and indices; `place` leads from there to the line.
+`YamlDocument.read` composes the text to YAML nodes, which carry their place, and makes the values from the nodes.
+`validate` checks the values against a pydantic model; `YamlDocument.report` renders the problems in the order of the
+file. Metadata files, app files and policy files are read with it.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast, get_args
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.reader import ReaderError
 
-from toolcrib.errors import MetadataError
+from toolcrib.errors import MetadataError, ToolcribError, did_you_mean
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
 
 Node: TypeAlias = Any  # ruamel's nodes and marks are untyped
 KeyPath: TypeAlias = tuple[str, ...]  # keys and indices, all as text
+Keys: TypeAlias = Sequence[str | int]
+
+_MAX_VALUES = 20_000  # with aliases expanded; a few lines of them can stand for billions
+_MAX_QUOTED = 40  # characters of a wrong value that an error repeats
 
 
 class Place(NamedTuple):
@@ -26,18 +39,28 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Problem:
+    """Something wrong with the value at a path of keys."""
+
+    keys: Keys
+    what: str
+    place: Place | None = None  # if it differs from the place of the keys
+
+
+@dataclass(frozen=True, slots=True)
 class YamlDocument:
     """One mapping, read from a file."""
 
-    value: dict[Any, Any]  # of a key that stands twice, the first
+    path: Path
+    value: dict[Any, Any]  # for a repeated key, its first value
     places: dict[KeyPath, Place]
-    duplicates: list[tuple[KeyPath, Place]]  # keys that stand a second time in their mapping
+    duplicates: list[tuple[KeyPath, Place]]  # keys that repeat an earlier key of their mapping
 
     @classmethod
-    def read(cls, path: Path) -> "YamlDocument":
-        """Read a file that holds a mapping."""
+    def read(cls, path: Path, *, may_be_empty: bool = False) -> "YamlDocument":
+        """Read a file that holds a mapping. Raises `MetadataError`."""
         yaml: Any = YAML(typ="safe", pure=True)
-        yaml.allow_duplicate_keys = True  # the parser would stop at the first one; we want to tell all
+        yaml.allow_duplicate_keys = True  # the parser would stop at the first one; we report all
         try:
             root = yaml.compose(path.read_text(encoding="utf-8-sig"))
             value = yaml.constructor.construct_document(root) if _is(root, "mapping") else None
@@ -49,33 +72,60 @@ class YamlDocument:
             raise MetadataError(f"{path}: is nested too deeply.", hint="Two or three levels are enough.") from error
         except YAMLError as error:
             raise _syntax_error(path, error) from error
+        if root is None and may_be_empty:
+            return cls(path, {}, {}, [])
         if value is None:
             found = "the file is empty" if root is None else f"this is a {root.id}"
             raise MetadataError(f"{path}:1:1: {found}, not a mapping.", hint="Write `name: value` pairs.")
-        document = cls(value, {}, [])
-        for keys, place in _walk(root):
-            if document.places.setdefault(keys, place) != place:
+        document = cls(path, value, {}, [])
+        for keys, place, has_key in _walk(root):
+            if document.places.setdefault(keys, place) != place and has_key:
                 document.duplicates.append((keys, place))
         return document
 
-    def place(self, keys: Sequence[str | int]) -> Place:
-        """Where the value at a path stands; for what is missing, where it is missing."""
-        path = tuple(map(str, keys))  # a key such as `5` is text in YAML and a number to whoever validates it
+    @classmethod
+    def read_safely(cls, path: Path, error: type[ToolcribError], *, may_be_empty: bool = False) -> "YamlDocument":
+        """Read a file as `read` does, but raise `error`, always with a line, and refuse to expand too many aliases."""
+        try:
+            document = cls.read(path, may_be_empty=may_be_empty)
+        except MetadataError as problem:
+            raise error(_with_line(path, problem), hint=problem.hint) from problem
+        except Exception as problem:  # foreign code: the YAML parser fails on malformed dates, numbers and tags
+            reason = f"{type(problem).__name__}: {problem}".splitlines()[0]
+            raise error(f"{path}:1:1: a value cannot be read: {reason}", hint="Put texts in quotes.") from problem
+        if not _is_small(document.value):
+            raise error(f"{path}:1:1: the file's aliases stand for too many values.", hint="Use fewer of them.")
+        return document
+
+    def place(self, keys: Keys) -> Place:
+        """The place of the value at a path; if it is missing, the place of the mapping that lacks it."""
+        path = tuple(map(str, keys))  # a key such as `5` is text in YAML and a number to a validator
         known = (self.places.get(path[:length]) for length in range(len(path), 0, -1))
         return next(filter(None, known), Place(1, 1))
 
+    def describe(self, problem: Problem) -> str:
+        """Renders `file:line:column: key: what is wrong`."""
+        line, column = problem.place or self.place(problem.keys)
+        key = ".".join(map(str, problem.keys))
+        return f"{self.path}:{line}:{column}: {f'{key}: ' if key else ''}{' '.join(problem.what.split())}"
 
-def _walk(root: Node) -> Iterator[tuple[KeyPath, Place]]:
-    """The path of keys and indices to each value, and where it stands."""
-    seen: set[int] = set()  # an alias leads to a node again, maybe in a circle
-    waiting: list[tuple[KeyPath, Node]] = [((), root)]
+    def report(self, problems: Iterable[Problem]) -> str:
+        """Renders all problems, one a line, in the order of the file."""
+        ordered = sorted(problems, key=lambda one: (one.place or self.place(one.keys), one.what))
+        return "\n".join(dict.fromkeys(map(self.describe, ordered)))
+
+
+def _walk(root: Node) -> Iterator[tuple[KeyPath, Place, bool]]:
+    """The path of keys and indices to each value, its place, and whether it has a key."""
+    seen: set[int] = set()  # aliases lead to a node again, possibly in a cycle
+    waiting: deque[tuple[KeyPath, Node]] = deque([((), root)])
     while waiting:
-        path, node = waiting.pop()
+        path, node = waiting.popleft()  # in the order of the file, so that the first of two keys is seen first
         if id(node) in seen:
             continue
         seen.add(id(node))
         for key, child, mark in _children(node):
-            yield (*path, key), _place(mark)
+            yield (*path, key), _place(mark), _is(node, "mapping")
             waiting.append(((*path, key), child))
 
 
@@ -98,8 +148,133 @@ def _is(node: Node, kind: str) -> bool:
 
 def _syntax_error(path: Path, error: Any) -> MetadataError:
     hint = "Check indentation, quotes and brackets around this place."
-    if not isinstance(error, MarkedYAMLError):  # such as a control character: it has no line
+    if not isinstance(error, MarkedYAMLError):  # for example a control character: the error has no line
         return MetadataError(f"{path}: {str(error).splitlines()[0]}", hint=hint)
     marked: Any = error
     line, column = _place(marked.problem_mark)
     return MetadataError(f"{path}:{line}:{column}: {marked.problem}", hint=hint)
+
+
+_LOCATED = re.compile(r":\d+:\d+: ")
+
+
+def _with_line(path: Path, error: MetadataError) -> str:
+    message = str(error)
+    if _LOCATED.search(message.removeprefix(str(path))[:32]):
+        return message
+    place = Place(1, 1)
+    cause = error.__cause__
+    if isinstance(cause, ReaderError):  # a control character: the error has an offset, but no line
+        before = path.read_text(encoding="utf-8-sig")[: cast("Any", cause).position]
+        place = Place(before.count("\n") + 1, len(before) - before.rfind("\n"))
+        message = f"{path}: a character that YAML does not allow; write it as an escape, in double quotes."
+    return f"{path}:{place.line}:{place.column}: {message.removeprefix(f'{path}: ')}"
+
+
+def _is_small(value: object) -> bool:
+    """Whether a value stays under the limit with its aliases expanded; a value that contains itself never does."""
+    left = _MAX_VALUES
+    waiting: list[object] = [value]
+    while waiting:
+        one = waiting.pop()
+        left -= 1
+        if left < 0:
+            return False
+        if isinstance(one, dict):
+            waiting += cast("dict[Any, Any]", one).values()
+        elif isinstance(one, list):
+            waiting += cast("list[Any]", one)
+    return True
+
+
+ModelType = TypeVar("ModelType", bound="BaseModel")
+
+
+def validate(
+    document: YamlDocument,
+    model: type[ModelType],
+    check: Callable[[ModelType], Iterable[Problem]],
+    *,
+    secret_below: frozenset[str] = frozenset(),
+) -> tuple[ModelType | None, list[Problem]]:
+    """Validates a document against a model; returns the model, if it is valid, and all problems.
+
+    `check` finds values that are valid but contradict each other. It also runs without the invalid values, if the rest
+    is valid, so that one reading reports everything. Wrong values below a key of `secret_below` are not quoted.
+    """
+    from pydantic import ValidationError
+
+    problems = list(_duplicates(document))
+    try:
+        value = model.model_validate(document.value)
+    except ValidationError as error:
+        problems += _misfits(error, model, secret_below)
+        rest = _valid_rest(document.value, error, model)
+        return None, [*problems, *(() if rest is None else check(rest))]
+    return value, [*problems, *check(value)]
+
+
+def _duplicates(document: YamlDocument) -> Iterator[Problem]:
+    for keys, place in document.duplicates:
+        first = document.place(keys).line
+        yield Problem(keys, f"this key stands twice, first in line {first}", place)
+
+
+def _misfits(error: "ValidationError", model: "type[BaseModel]", secret_below: frozenset[str]) -> Iterator[Problem]:
+    for one in error.errors(include_url=False, include_context=False):
+        keys = tuple(key for key in one["loc"] if key != "[key]")  # pydantic's mark for an error in a key itself
+        yield Problem(keys, _misfit(keys, one, model, may_quote=secret_below.isdisjoint(map(str, keys))))
+
+
+_MESSAGES = {
+    "model_type": "should be a mapping",
+    "dict_type": "should be a mapping",
+    "tuple_type": "should be a list",
+    "string_type": "should be text; put it in quotes",
+    "missing": "is missing",
+    "string_pattern_mismatch": "should be letters, digits, '_' and '-', beginning with a letter, at most 40",
+    "too_short": "needs at least one entry",
+}
+
+
+def _misfit(keys: Keys, error: Mapping[str, Any], model: "type[BaseModel]", *, may_quote: bool) -> str:
+    if error["type"] == "extra_forbidden":
+        known = list(_model_at(keys[:-1], model).model_fields)
+        return f"unknown key. {did_you_mean(str(keys[-1]), known) or 'It can be ' + ', '.join(known) + '.'}"
+    message = _MESSAGES.get(error["type"]) or str(error["msg"]).removeprefix("Value error, ")
+    message = message[0].lower() + message[1:]
+    given = error["input"]
+    is_short = isinstance(given, str | int | float) and len(str(given)) <= _MAX_QUOTED
+    return f"{message}, not {given!r}" if is_short and may_quote and error["type"] != "missing" else message
+
+
+def _valid_rest(value: dict[Any, Any], error: "ValidationError", model: type[ModelType]) -> ModelType | None:
+    """The document without its invalid values; None if that is not valid either."""
+    rest = deepcopy(value)
+    for one in error.errors(include_url=False, include_context=False, include_input=False):
+        *above, last = one["loc"]
+        with suppress(KeyError, IndexError, TypeError):  # a missing value cannot be removed
+            inner: Any = rest
+            for key in above:
+                inner = inner[key]
+            if isinstance(inner, dict):  # an entry of a list stays, so that the indices of the others stay
+                del inner[last]
+    with suppress(ValueError):  # pydantic's ValidationError is one
+        return model.model_validate(rest)
+    return None
+
+
+def _model_at(keys: Keys, model: "type[BaseModel]") -> "type[BaseModel]":
+    """The model of the mapping at a path."""
+    for key in keys:
+        if isinstance(key, str) and key in model.model_fields:  # other keys are names that the file gives
+            model = next(_models_in(model.model_fields[key].annotation), model)
+    return model
+
+
+def _models_in(annotation: Any) -> "Iterator[type[BaseModel]]":
+    """The models that an annotation such as `tuple[Rule, ...]` names."""
+    if isinstance(annotation, type) and hasattr(annotation, "model_fields"):
+        yield cast("type[BaseModel]", annotation)
+    for inner in get_args(annotation):
+        yield from _models_in(inner)

@@ -54,7 +54,7 @@ def test_a_dry_run_shows_what_is_held_back(tmp_path: Path, capsys: Captured) -> 
         (["none.json"], "none.json: it cannot be read"),
         (["--http", "0", "--host", "0.0.0.0"], "Without a token"),
         (["--http", "0", "--token", "short"], "A token has at least 8 characters."),
-        (["--policy", "none.yaml"], "none.yaml: it cannot be read"),
+        (["--policy", "none.yaml"], "none.yaml:1:1: cannot be read"),
     ],
 )
 def test_what_cannot_start_says_why(

@@ -23,7 +23,7 @@ from toolcrib.agent.models import model_for
 from toolcrib.agent.prompt import Prompt
 from toolcrib.agent.runner import RunResult, collect, stream
 from toolcrib.apps.agents import Heard, with_agents
-from toolcrib.apps.load import AppDocument, SpecProblem, callees_of, entry_of
+from toolcrib.apps.load import AppDocument, callees_of, entry_of
 from toolcrib.apps.spec import Agent, Brain, Spec, SurfaceName
 from toolcrib.apps.variables import VARIABLE, Variables
 from toolcrib.catalog.catalog import Catalog
@@ -41,6 +41,7 @@ from toolcrib.settings import OFFLINE
 from toolcrib.sources.source import SourceGroup
 from toolcrib.stores.log import LogLines
 from toolcrib.stores.session import Session
+from toolcrib.yaml_file import Problem
 
 # From a `brain` to a model: which provider, which wire, whose key.
 
@@ -277,18 +278,18 @@ class App:
 
     def missing_keys(self) -> list[str]:
         """What keeps the models from being asked, a line each; none when the app can run."""
-        return [self._document.said(one) for one in self._unusable_brains()]
+        return [self._document.describe(one) for one in self._unusable_brains()]
 
     def literal_keys(self) -> list[str]:
         """Keys that stand in the file itself, a line each."""
         found = [
-            SpecProblem(("agents", crew.number, "brain", "config", "api_key"), _LITERAL)
+            Problem(("agents", crew.number, "brain", "config", "api_key"), _LITERAL)
             for crew in self._crews.values()
             if _is_literal(crew.agent.brain.config.api_key)
         ]
         named = self.spec.credentials.items()
-        found += [SpecProblem(("credentials", name), _LITERAL) for name, value in named if _is_literal(value)]
-        return [self._document.said(one) for one in found]
+        found += [Problem(("credentials", name), _LITERAL) for name, value in named if _is_literal(value)]
+        return [self._document.describe(one) for one in found]
 
     def window(self, agent_id: str | None = None) -> tuple[int, str]:
         """How many tokens the model of an agent can read, and how that is known."""
@@ -342,8 +343,8 @@ class App:
     def __repr__(self) -> str:
         return f"<App {self.spec.app.app_id!r}, {len(self._crews)} agents, {len(self.catalog)} tools>"
 
-    def _unusable_brains(self) -> list[SpecProblem]:
-        mistakes: list[SpecProblem] = []
+    def _unusable_brains(self) -> list[Problem]:
+        mistakes: list[Problem] = []
         for crew in self._crews.values():
             try:
                 self._brain(crew)
@@ -352,7 +353,7 @@ class App:
                 keys = (
                     ("config", "api_key") if config.api_key else ("config", "credential") if config.credential else ()
                 )
-                mistakes.append(SpecProblem(("agents", crew.number, "brain", *(keys or ("provider",))), str(error)))
+                mistakes.append(Problem(("agents", crew.number, "brain", *(keys or ("provider",))), str(error)))
         return mistakes
 
     def _brain(self, crew: Crew) -> Model:

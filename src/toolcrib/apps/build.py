@@ -11,7 +11,7 @@ from pydantic_ai.models import Model
 from toolcrib.agent.prompt import Prompt
 from toolcrib.apps.agents import agent_tool, source_name, tool_name
 from toolcrib.apps.app import App, Crew
-from toolcrib.apps.load import AppDocument, SpecProblem, callees_of, read_spec
+from toolcrib.apps.load import AppDocument, callees_of, read_spec
 from toolcrib.apps.spec import Agent, Spec, Tools
 from toolcrib.apps.tools import ToolLoader
 from toolcrib.apps.variables import Variables
@@ -20,6 +20,7 @@ from toolcrib.errors import PromptError, UnsetVariableError, did_you_mean
 from toolcrib.policy.reading import policy_of
 from toolcrib.search.index import ToolIndex
 from toolcrib.sources.source import SourceGroup
+from toolcrib.yaml_file import Problem
 
 
 def load_app(
@@ -110,12 +111,12 @@ def _prompt(at: tuple[str | int, ...], agent: Agent, supply: ToolLoader) -> Prom
             more = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             said = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-            supply.mistakes.append(SpecProblem((*at, key), f"{agent.system_prompt_file!r} cannot be read: {said}"))
+            supply.mistakes.append(Problem((*at, key), f"{agent.system_prompt_file!r} cannot be read: {said}"))
     prompt = Prompt(sections=agent.prompt, more=more)
     try:
         prompt.render(today=date.today(), finder="tool_search")
     except PromptError as error:
-        supply.mistakes.append(SpecProblem((*at, key if more else "prompt"), f"{error} {error.hint}"))
+        supply.mistakes.append(Problem((*at, key if more else "prompt"), f"{error} {error.hint}"))
     return prompt
 
 
@@ -124,13 +125,11 @@ def _guidance(at: tuple[str | int, ...], tools: Tools, supply: ToolLoader) -> Gu
         return None
     folder = supply.document.folder / tools.guidance
     if not folder.is_dir():
-        supply.mistakes.append(
-            SpecProblem((*at, "guidance"), f"there is no folder {tools.guidance!r} beside this file")
-        )
+        supply.mistakes.append(Problem((*at, "guidance"), f"there is no folder {tools.guidance!r} beside this file"))
     return Guidance(folder)
 
 
-def _unknown_pins(crews: Mapping[str, Crew], supply: ToolLoader) -> Iterator[SpecProblem]:
+def _unknown_pins(crews: Mapping[str, Crew], supply: ToolLoader) -> Iterator[Problem]:
     if supply.sources or supply.mistakes:
         return  # more tools come later, or have not come because of a mistake
     for crew in crews.values():
@@ -138,7 +137,7 @@ def _unknown_pins(crews: Mapping[str, Crew], supply: ToolLoader) -> Iterator[Spe
         for number, name in enumerate(crew.pinned):
             if name not in names:
                 near = did_you_mean(name, names) or ""
-                yield SpecProblem((*crew.tools_at, "pinned", number), f"there is no tool {name!r}. {near}".rstrip())
+                yield Problem((*crew.tools_at, "pinned", number), f"there is no tool {name!r}. {near}".rstrip())
 
 
 def _workdir(spec: Spec, document: AppDocument, variables: Variables, given: str | Path | None) -> Path:
@@ -157,7 +156,7 @@ def _workdir(spec: Spec, document: AppDocument, variables: Variables, given: str
         folder = document.folder / Path(variables.expanded(runtime.workdir)).expanduser()
         folder.mkdir(parents=True, exist_ok=True)
     except UnsetVariableError as error:
-        raise document.error([SpecProblem(at, str(error))], kind=UnsetVariableError) from None
+        raise document.error([Problem(at, str(error))], kind=UnsetVariableError) from None
     except OSError as error:
-        raise document.error([SpecProblem(at, f"this folder cannot be used: {error.strerror}")]) from None
+        raise document.error([Problem(at, f"this folder cannot be used: {error.strerror}")]) from None
     return folder

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from toolcrib.apps.load import AppDocument, Keys, SpecProblem, named_server, servers_of_file
+from toolcrib.apps.load import AppDocument, named_server, servers_of_file
 from toolcrib.apps.spec import OpenApi, RemoteAgent, Tools
 from toolcrib.apps.variables import Variables
 from toolcrib.catalog.catalog import Catalog, Change
@@ -17,6 +17,7 @@ from toolcrib.sources.mcp.config import McpServer
 from toolcrib.sources.source import Source
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
+from toolcrib.yaml_file import Keys, Problem
 
 _FORMS = "Write `package.module:catalog`, a Python file or a folder of them; paths count from the app's file."
 
@@ -29,7 +30,7 @@ class ToolLoader:
     variables: Variables
     workdir: Path
     app_id: str
-    mistakes: list[SpecProblem] = field(default_factory=list[SpecProblem])
+    mistakes: list[Problem] = field(default_factory=list[Problem])
     sources: list[Source] = field(default_factory=list[Source])  # that live outside, and have to be started
 
     def catalog(self, at: tuple[str | int, ...], tools: Tools) -> Catalog:
@@ -57,9 +58,9 @@ class ToolLoader:
             work()
         except ModuleError as error:
             option = next((name for name in error.options), None)
-            self.mistakes.append(SpecProblem((*keys, *([option] if option else [])), _said(error)))
+            self.mistakes.append(Problem((*keys, *([option] if option else [])), _said(error)))
         except ToolcribError as error:
-            self.mistakes.append(SpecProblem(keys, _said(error)))
+            self.mistakes.append(Problem(keys, _said(error)))
 
     def _module(self, catalog: Catalog, name: str, options: Mapping[str, Any] | None) -> None:
         from toolcrib.search.index import ToolIndex

@@ -71,7 +71,7 @@ async def answers(catalog: Iterable[Tool], policy: Policy, role: str | None, sur
     return [(asked, result.text, result.failed, result.value) async for asked, result in every_answer(box)]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(held=catalogs, policy=policies, role=roles)
 def test_what_is_hidden_is_answered_like_what_is_missing(held: list[Tool], policy: Policy, role: str | None) -> None:
     seen = [tool for tool in held if policy.sees(tool, role)]
@@ -93,7 +93,7 @@ async def heard(held: list[Tool], policy: Policy, role: str | None) -> list[tupl
     return [(asked, result.text) async for asked, result in every_answer(box)]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(held=catalogs, policy=policies, role=roles)
 def test_no_answer_names_a_hidden_tool_category_or_source(held: list[Tool], policy: Policy, role: str | None) -> None:
     hidden = [tool for tool in held if not policy.sees(tool, role)]

@@ -216,19 +216,6 @@ async def test_a_server_that_died_while_nobody_called_comes_back_by_itself(tmp_p
         assert (await called(catalog, "shop__echo", text="back")).text == "back"
 
 
-async def test_a_call_that_hangs_ends_in_time() -> None:
-    catalog = Catalog()
-    limits = replace(PATIENT, call_seconds=3)
-    async with running(scripted(tools=offering("hang", "echo")), catalog, limits=limits):
-        result = await called(catalog, "shop__hang")
-        assert result.failed
-        assert result.text == (
-            "shop did not answer within 3 seconds; the call was cancelled. "
-            "Whether it did its work is not known. Look before you try again."
-        )
-        assert (await called(catalog, "shop__echo", text="well")).text == "well"
-
-
 async def test_a_server_that_never_answers_is_left_alone_for_a_while_and_then_tried_again() -> None:
     time = ManualTime()
     catalog = Catalog()

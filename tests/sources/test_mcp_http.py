@@ -64,7 +64,12 @@ async def test_an_answer_that_is_too_large_fails_one_call_over_every_transport(l
 async def test_a_call_that_hangs_ends_in_time_over_every_transport(live: McpServer) -> None:
     catalog = Catalog()
     async with running(live, catalog, limits=replace(PATIENT, call_seconds=3)):
-        assert "did not answer within 3 seconds" in (await called(catalog, "live__hang")).text
+        result = await called(catalog, "live__hang")
+        assert result.failed
+        assert result.text == (
+            "live did not answer within 3 seconds; the call was cancelled. "
+            "Whether it did its work is not known. Look before you try again."
+        )
         assert (await called(catalog, "live__add", a=2, b=3)).text == "5"
 
 

@@ -100,7 +100,7 @@ def _embedder(spec: Spec, document: AppDocument, given: str | None, environment:
     try:
         return open_embedder(spec.runtime.embedder, settings)
     except UnknownEmbedderError as error:
-        raise document.error([SpecProblem(("runtime", "embedder"), f"{error} {error.hint}")]) from None
+        raise document.error([Problem(("runtime", "embedder"), f"{error} {error.hint}")]) from None
 
 
 def _introduce(spec: Spec, crews: Mapping[str, Crew], app: App) -> None:

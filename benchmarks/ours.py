@@ -5,6 +5,7 @@ from typing import Any
 
 from benchmarks.peers import Arm, K
 from toolcrib.catalog.catalog import Catalog
+from toolcrib.search.query import SearchOptions
 from toolcrib.tools.tool import Tool
 
 
@@ -26,14 +27,14 @@ class Toolcrib:
 
 def without_abstention() -> Toolcrib:
     """The same index, made to answer always."""
-    return Toolcrib(abstain=False)
+    return Toolcrib(options=SearchOptions(abstain=False))
 
 
 def with_minilm() -> Toolcrib:
     """The same index and fusion over MiniLM's vectors, to compare embedders."""
     from benchmarks.minilm import MiniLM
 
-    return Toolcrib(embedder=MiniLM(), abstain=False)
+    return Toolcrib(embedder=MiniLM(), options=SearchOptions(abstain=False))
 
 
 # Asked for by name only: reading every passage of every set with a transformer takes a quarter of an hour.
@@ -41,7 +42,7 @@ ON_REQUEST: Mapping[str, Callable[[], Arm]] = {"toolcrib + MiniLM": with_minilm}
 
 ARMS: Mapping[str, Callable[[], Arm]] = {
     "toolcrib": Toolcrib,
-    "toolcrib lexical": lambda: Toolcrib(arms="lexical", abstain=False),
-    "toolcrib dense": lambda: Toolcrib(arms="dense", abstain=False, decompose=False),
-    "toolcrib undivided": lambda: Toolcrib(abstain=False, decompose=False),
+    "toolcrib lexical": lambda: Toolcrib(options=SearchOptions(arms="lexical", abstain=False)),
+    "toolcrib dense": lambda: Toolcrib(options=SearchOptions(arms="dense", abstain=False, decompose=False)),
+    "toolcrib undivided": lambda: Toolcrib(options=SearchOptions(abstain=False, decompose=False)),
 }

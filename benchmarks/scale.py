@@ -37,6 +37,7 @@ from toolcrib.evals.retrieval import percentile
 from toolcrib.postgres.index.index import PostgresIndex
 from toolcrib.postgres.index.rows import slow_indexes, table_of
 from toolcrib.postgres.index.writer import drop_slow_indexes
+from toolcrib.search.query import SearchOptions
 from toolcrib.tools.tool import Tool
 
 RESULTS = Path(__file__).parent / "results" / "scale.json"
@@ -84,9 +85,9 @@ def quality(name: str, limit: int) -> dict[str, Any]:
 
     held = data.load(name, limit=limit)
     with PostgresServer(settings={"shared_buffers": "512MB"}) as server:
-        there = PostgresIndex(server.new_database(), tenant=TENANT, abstain=False)
+        there = PostgresIndex(server.new_database(), tenant=TENANT, options=SearchOptions(abstain=False))
         there.fill(held.tools)
-        here = ToolIndex(Catalog(held.tools), abstain=False)
+        here = ToolIndex(Catalog(held.tools), options=SearchOptions(abstain=False))
         pairs = [(here.search(query.text).names, there.search(query.text).names) for query in held.queries]
         there.close()
     relevant = [query.relevant for query in held.queries]

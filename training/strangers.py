@@ -20,6 +20,7 @@ from toolcrib.catalog.catalog import Catalog
 from toolcrib.evals.retrieval import LabelledQuery, Outcome, Scores
 from toolcrib.search.embedders.builtin import MODEL, BuiltinEmbedder
 from toolcrib.search.index import ToolIndex
+from toolcrib.search.query import SearchOptions
 from toolcrib.tools.tool import Tool
 from training.sentences import spoken
 from training.templates import expansions
@@ -129,8 +130,10 @@ def main() -> None:
     strangers = read(arguments.folder)
     print(f"{len(strangers.tools)} tools, {len(strangers.queries)} requests")
     catalog, embedder = Catalog(strangers.tools), BuiltinEmbedder(arguments.model)
-    dense = dict(by_language(strangers, ToolIndex(catalog, embedder, arms="dense", abstain=False)))
-    blend = dict(by_language(strangers, ToolIndex(catalog, embedder, abstain=False)))
+    dense = dict(
+        by_language(strangers, ToolIndex(catalog, embedder, options=SearchOptions(arms="dense", abstain=False)))
+    )
+    blend = dict(by_language(strangers, ToolIndex(catalog, embedder, options=SearchOptions(abstain=False))))
     print(f"{'':20} {'requests':>8}  {'dense R@1':>9} {'R@5':>5}  {'blend R@1':>9} {'R@5':>5}")
     groups = {
         "much learned": [code for code in dense if code.partition("-")[0] in MUCH_LEARNED],

@@ -14,7 +14,7 @@ from benchmarks.data import OPEN_SETS, load
 from benchmarks.trust import cms_tools
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.search.index import ToolIndex
-from toolcrib.search.query import ANSWER_CHATTER_ABOVE
+from toolcrib.search.query import ANSWER_CHATTER_ABOVE, SearchOptions
 from toolcrib.search.text import content_words
 from training.corpus import is_dev
 from training.written_sets import written_sets
@@ -38,7 +38,7 @@ def main() -> None:
     rows = [(name, found.tools, [q for q in found.queries if is_dev(q.text)]) for name, found in catalogs.items()]
     rows += [(name, found.tools, list(found.queries)) for name, found in written_sets("fitted").items()]
     for name, tools, queries in [("CMS", cms_tools(), []), *rows]:
-        index = ToolIndex(Catalog(tools), abstain=False)
+        index = ToolIndex(Catalog(tools), options=SearchOptions(abstain=False))
         answered = [serves(index, tools[0].name, text) for text in junk]
         found = [query.text for query in queries[:QUERIES] if query.relevant & set(index.search(query.text).names)]
         kept = [serves(index, tools[0].name, text) for text in found]

@@ -14,6 +14,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from toolcrib import Catalog, Tool, ToolIndex, ToolResult
+from toolcrib.search import SearchOptions
 from toolcrib_cms.content.markdown import excerpt_of
 from toolcrib_cms.content.schema import texts
 from toolcrib_cms.storage.models import Entry, Image, Page, Post, Section
@@ -21,6 +22,7 @@ from toolcrib_cms.store import SiteStore
 
 ContentType: TypeAlias = Literal["page", "section", "post", "image", "entry"]
 
+_OPTIONS = SearchOptions(abstain=False, decompose=False)
 _FARTHEST = 0.98  # beyond the first: what is farther has nothing to do with the question
 _MOST_LETTERS = 1_200  # of one piece; what it is about stands in front
 
@@ -59,9 +61,11 @@ class ContentIndex:
         with self._following:
             self._follow()
             if self._index is None:
-                self._index = ToolIndex(self._catalog, abstain=False, decompose=False)
+                self._index = ToolIndex(self._catalog)
             pieces = dict(self._pieces)
-        found = self._index.search(query, limit=limit, where=lambda one: not types or one.category in types)
+        found = self._index.search(
+            query, limit=limit, where=lambda one: not types or one.category in types, options=_OPTIONS
+        )
         near = [
             Found(piece=pieces[hit.name], distance=round(1 - min(1.0, hit.score), 3))
             for hit in found.hits

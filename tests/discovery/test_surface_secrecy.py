@@ -15,6 +15,7 @@ from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.toolbox import Surface, Toolbox
 from toolcrib.policy.policy import Decision, Policy, Rule
 from toolcrib.search.index import ToolIndex
+from toolcrib.search.query import SearchOptions
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Risk, Tool
 
@@ -83,7 +84,7 @@ def test_what_is_hidden_is_answered_like_what_is_missing(held: list[Tool], polic
 
 async def heard(held: list[Tool], policy: Policy, role: str | None) -> list[tuple[str, str]]:
     catalog = Catalog(held)
-    index = ToolIndex(catalog, arms="lexical", abstain=False)
+    index = ToolIndex(catalog, options=SearchOptions(arms="lexical", abstain=False))
 
     def surface(box: Toolbox) -> list[Tool]:
         # Domains could be shared with other surfaces; only one of them may have `get_tool`.

@@ -12,6 +12,7 @@ from toolcrib.errors import EmbedderError
 from toolcrib.search.embedders.builtin import BuiltinEmbedder, checked
 from toolcrib.search.embedders.embedder import CheckedEmbedder
 from toolcrib.search.index import ToolIndex
+from toolcrib.search.query import SearchOptions
 
 SIZE = 16
 Numbers = NDArray[np.float64]
@@ -79,7 +80,9 @@ OTHER_KINDS: list[Spoil] = [np.float64, np.float16, lambda vectors: vectors.toli
 @pytest.mark.parametrize("change", OTHER_KINDS)
 def test_other_kinds_of_numbers_and_lengths_are_understood(change: Spoil) -> None:
     plain, changed = Own(), Own(documents=change, queries=change)
-    expected, found = (ToolIndex(office(), own, abstain=False).search("gjhk dcba") for own in (plain, changed))
+    expected, found = (
+        ToolIndex(office(), own, options=SearchOptions(abstain=False)).search("gjhk dcba") for own in (plain, changed)
+    )
     assert not found.warnings
     assert [hit.name for hit in found.hits] == [hit.name for hit in expected.hits]
     assert [hit.score for hit in found.hits] == pytest.approx([hit.score for hit in expected.hits], abs=0.02)

@@ -19,6 +19,7 @@ from toolcrib.search.fusion import Candidates, Fusion, gather, lexical_features
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.kernels import Kernels, plain
 from toolcrib.search.lexical import LexicalIndex
+from toolcrib.search.query import SearchOptions
 from toolcrib.search.rerank import Coverage, LateInteraction
 from toolcrib.search.result import SearchResult
 from toolcrib.search.typos import familiarity
@@ -72,7 +73,7 @@ def test_a_search_finds_the_same(tools: int) -> None:
     catalog = Catalog([*own, *more][:tools])
 
     def ask() -> list[SearchResult]:
-        index = ToolIndex(catalog, abstain=False)
+        index = ToolIndex(catalog, options=SearchOptions(abstain=False))
         return [index.search(query, limit=20) for query in requests()]
 
     fast, slow = both(ask)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from tests.support.search import Concepts, make, office, sure_above
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.search.index import ToolIndex
-from toolcrib.search.query import NOTHING_FITS
+from toolcrib.search.query import NOTHING_FITS, SearchOptions
 from toolcrib.search.result import Explanation
 
 FULL = Explanation(
@@ -78,11 +78,11 @@ def test_what_is_not_there_is_not_shown() -> None:
 
 def test_the_words_of_a_request_are_told_apart() -> None:
     catalog = Catalog([make("delete_page", "Delete a page."), make("list_posts", "List the blog posts.")])
-    seen = ToolIndex(catalog, abstain=False).explain("delet the blog page zzzz", "delete_page")
+    seen = ToolIndex(catalog, options=SearchOptions(abstain=False)).explain("delet the blog page zzzz", "delete_page")
     assert (seen.matched, seen.missing) == (("delet", "page"), ("blog", "zzzz"))
     assert (seen.lexical_rank, seen.tools) == (1, 2)
     assert seen.lexical_score > 0
-    other = ToolIndex(catalog, abstain=False).explain("delete page", "list_posts")
+    other = ToolIndex(catalog, options=SearchOptions(abstain=False)).explain("delete page", "list_posts")
     assert (other.matched, other.lexical_rank, other.lexical_score) == ((), None, 0.0)
 
 
@@ -95,7 +95,7 @@ def test_a_guessed_word_is_shown_with_what_it_was_taken_for() -> None:
 
 def test_the_nearest_text_is_the_phrase_that_was_meant() -> None:
     catalog = Catalog([make("alpha", "Feed animals.", "feline food", "hound food"), make("beta", "Swim.")])
-    index = ToolIndex(catalog, Concepts("feline kitten", "hound puppy", "swim"), abstain=False)
+    index = ToolIndex(catalog, Concepts("feline kitten", "hound puppy", "swim"), options=SearchOptions(abstain=False))
     seen = index.explain("puppy", "alpha")
     assert (seen.nearest, seen.dense_rank, seen.path) == ("hound food", 1, "dense")
     assert seen.cosine is not None
@@ -120,7 +120,7 @@ def test_an_explanation_agrees_with_the_search() -> None:
 
 
 def test_meaning_is_shown_even_where_the_words_decided() -> None:
-    index = ToolIndex(office(), strategies=sure_above(0.0), abstain=False)
+    index = ToolIndex(office(), strategies=sure_above(0.0), options=SearchOptions(abstain=False))
     seen = index.explain("weather forecast", "get_weather")
     assert (seen.path, seen.rank, seen.dense_rank) == ("lexical", 1, 1)
     assert seen.cosine is not None
@@ -133,14 +133,14 @@ def test_a_tool_found_by_name_is_first() -> None:
 
 
 def test_without_a_dense_arm_only_words_are_explained() -> None:
-    seen = ToolIndex(office(), arms="lexical").explain("weather forecast", "get_weather")
+    seen = ToolIndex(office(), options=SearchOptions(arms="lexical")).explain("weather forecast", "get_weather")
     assert (seen.path, seen.rank, seen.dense_rank, seen.cosine, seen.nearest) == ("lexical", 1, None, None, "")
 
 
 def test_a_tool_without_vectors_is_explained_by_words_and_a_warning() -> None:
     embedder = Concepts("feline kitten")
     catalog = Catalog([make("alpha", "Feed the feline.")])
-    index = ToolIndex(catalog, embedder, abstain=False)
+    index = ToolIndex(catalog, embedder, options=SearchOptions(abstain=False))
     index.search("kitten")
     embedder.down = True
     catalog.add(make("beta", "Walk the hound."))
@@ -165,7 +165,7 @@ def test_an_empty_request_is_explained_too() -> None:
 
 def test_an_index_of_words_alone_reads_nothing_by_meaning() -> None:
     catalog = Catalog([make("delete_page", "Delete a page."), make("list_posts", "List the blog posts.")])
-    seen = ToolIndex(catalog, arms="lexical").explain("remove a page", "delete_page")
+    seen = ToolIndex(catalog, options=SearchOptions(arms="lexical")).explain("remove a page", "delete_page")
     assert (seen.cosine, seen.asked, seen.told) == (None, 0.0, 0.0)
     assert ToolIndex(catalog).explain("remove a page", "delete_page").asked > 0.5
 

@@ -9,9 +9,9 @@ import pytest
 from tests.support.search import Concepts, cms_tools, make, office, sure_above
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.errors import UnknownToolError
-from toolcrib.search.index import MAX_LIMIT, ToolIndex
+from toolcrib.search.index import ToolIndex
 from toolcrib.search.kernels.rows import Vectors
-from toolcrib.search.query import NOTHING_FITS
+from toolcrib.search.query import MAX_LIMIT, NOTHING_FITS, SearchOptions
 from toolcrib.search.result import SearchResult
 from toolcrib.search.usage import Usage
 
@@ -44,7 +44,9 @@ def test_the_tool_that_serves_a_request_comes_first(query: str, name: str) -> No
 
 
 def test_a_hit_says_why_it_was_found() -> None:
-    found = ToolIndex(office(), abstain=False, strategies=sure_above(1.0)).search("send an e-mail", limit=8)
+    found = ToolIndex(office(), strategies=sure_above(1.0), options=SearchOptions(abstain=False)).search(
+        "send an e-mail", limit=8
+    )
     why = {hit.name: hit.why for hit in found.hits}
     assert why["send_mail"].startswith("words: send")
     assert why["find_contact"] == "often used with send_mail"
@@ -184,7 +186,7 @@ def test_tools_left_out_take_no_place(cms: ToolIndex) -> None:
     for name in ("plan_analyzeTask", "http_post"):
         found = cms.search("page section image post", where=lambda tool, name=name: tool.name == name)
         assert found.names in ((name,), ())
-    open_index = ToolIndex(Catalog(cms_tools()), abstain=False)
+    open_index = ToolIndex(Catalog(cms_tools()), options=SearchOptions(abstain=False))
     found = open_index.search("page section image post", where=lambda tool: tool.name == "http_post")
     assert found.names == ("http_post",)
 
@@ -212,7 +214,7 @@ def test_a_request_for_two_things_finds_the_tools_of_both(cms: ToolIndex) -> Non
     ("switch", "parts"),
     [
         ({}, ("send an e-mail to Bob", "book a flight to Rome")),
-        ({"decompose": False}, ()),
+        ({"options": SearchOptions(decompose=False)}, ()),
         ({"strategies": sure_above(0.9, decompose=False)}, ()),
     ],
     ids=["on", "off", "off by strategy"],
@@ -228,8 +230,8 @@ def test_requests_are_taken_apart_unless_that_is_switched_off(switch: dict[str, 
 def test_each_arm_can_search_alone() -> None:
     catalog = Catalog([make("alpha", "Feline animals."), make("beta", "Something with dogs.")])
     embedder = Concepts("feline kitten", "dogs")
-    lexical = ToolIndex(catalog, embedder, arms="lexical", abstain=False)
-    dense = ToolIndex(catalog, embedder, arms="dense", abstain=False)
+    lexical = ToolIndex(catalog, embedder, options=SearchOptions(arms="lexical", abstain=False))
+    dense = ToolIndex(catalog, embedder, options=SearchOptions(arms="dense", abstain=False))
     assert lexical.search("kitten").hits == ()
     assert lexical.search("animals").path == "lexical"
     assert embedder.queries == []
@@ -241,21 +243,25 @@ def test_each_arm_can_search_alone() -> None:
 
 def test_the_words_alone_decide_when_they_are_sure_enough() -> None:
     query = "convert currency"
-    assert ToolIndex(office(), strategies=sure_above(0.0), abstain=False).search(query + " money").path == "lexical"
-    unsure = ToolIndex(office(), strategies=sure_above(1.0), abstain=False)
+    always_answer = SearchOptions(abstain=False)
+    trusting = ToolIndex(office(), strategies=sure_above(0.0))
+    assert trusting.search(query + " money", options=always_answer).path == "lexical"
+    unsure = ToolIndex(office(), strategies=sure_above(1.0), options=always_answer)
     assert unsure.search(query + " money").path in ("blended", "dense")
 
 
 def test_the_words_alone_do_not_decide_between_tools_that_match_them_alike() -> None:
     twins = Catalog([make("open_page", "Open one page."), make("close_page", "Close one page.")])
-    index = ToolIndex(twins, strategies=sure_above(0.0), abstain=False)
+    index = ToolIndex(twins, strategies=sure_above(0.0), options=SearchOptions(abstain=False))
     assert index.search("one page").path in ("blended", "dense")
     assert index.search("close one page").path == "lexical"
 
 
 def test_the_words_are_heard_above_a_threshold() -> None:
     for above, path in ((-1.0, "blended"), (1.0, "dense")):
-        index = ToolIndex(office(), strategies=sure_above(1.0, blended_above=above), abstain=False)
+        index = ToolIndex(
+            office(), strategies=sure_above(1.0, blended_above=above), options=SearchOptions(abstain=False)
+        )
         assert index.search("money for Rome").path == path
 
 
@@ -265,7 +271,7 @@ def test_how_likely_a_tool_must_serve_can_be_chosen() -> None:
     assert (never.search(asked).hits, never.search(asked).reason) == ((), NOTHING_FITS)
     always = ToolIndex(office(), strategies=sure_above(1.0, answer_above=0.0))
     assert always.search("how are you?").hits
-    assert ToolIndex(office(), abstain=False).search("how are you?").hits
+    assert ToolIndex(office(), options=SearchOptions(abstain=False)).search("how are you?").hits
 
 
 def test_strategies_are_chosen_by_size() -> None:
@@ -292,7 +298,7 @@ def test_similar_tools_are_near_in_meaning(cms: ToolIndex) -> None:
 
 def test_without_a_dense_arm_similar_tools_share_words() -> None:
     catalog = Catalog([make("delete_page", "Delete a page."), make("create_page", "Page."), make("song", "Music.")])
-    index = ToolIndex(catalog, arms="lexical")
+    index = ToolIndex(catalog, options=SearchOptions(arms="lexical"))
     [hit] = index.similar("delete_page")
     assert (hit.name, hit.why) == ("create_page", "similar words")
     assert 0 < hit.score < 1
@@ -322,7 +328,9 @@ def test_unknown_names_are_refused_with_the_nearest_one(cms: ToolIndex) -> None:
 def test_no_more_hits_than_asked_for(cms: ToolIndex) -> None:
     for limit in (1, 2, 7, 45):
         assert len(cms.search("page", limit=limit).hits) <= limit
-    many = ToolIndex(Catalog([make(f"page_{number}", "A page.") for number in range(150)]), abstain=False)
+    many = ToolIndex(
+        Catalog([make(f"page_{number}", "A page.") for number in range(150)]), options=SearchOptions(abstain=False)
+    )
     assert 0 < len(many.search("some page", limit=10**9).hits) <= MAX_LIMIT
 
 
@@ -353,7 +361,24 @@ def test_embedders_may_give_opposite_vectors() -> None:
             return -np.ones((len(texts), 1), dtype=np.float32)
 
     catalog = Catalog([make(f"tool_{number}", "Alpha.") for number in range(3)])
-    index = ToolIndex(catalog, Opposite(), abstain=False)
+    index = ToolIndex(catalog, Opposite(), options=SearchOptions(abstain=False))
     index.search("beta")
     catalog.remove("tool_0")
     assert sorted(index.search("beta").names) == ["tool_1", "tool_2"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        SearchOptions(arms="lexical", abstain=False, decompose=False),
+        SearchOptions(arms="dense", abstain=False),
+        SearchOptions(abstain=False),
+    ],
+    ids=["lexical", "dense", "always"],
+)
+def test_options_of_a_search_give_what_an_index_with_these_options_gives(options: SearchOptions) -> None:
+    shared, own = ToolIndex(Catalog(cms_tools())), ToolIndex(Catalog(cms_tools()), options=options)
+    for query in ("delete the old post and add a link to the menu", "how are you?", "usuń zdjęcie"):
+        shared.search(query)
+        found, expected = shared.search(query, options=options), own.search(query)
+        assert (found.hits, found.confidence, found.path) == (expected.hits, expected.confidence, expected.path)

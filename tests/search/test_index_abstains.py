@@ -5,7 +5,7 @@ import pytest
 from tests.support.search import JUNK, cms_tools, office, rows
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.search.index import ToolIndex
-from toolcrib.search.query import NOTHING_FITS
+from toolcrib.search.query import NOTHING_FITS, SearchOptions
 
 AT_MOST = 0.15  # of requests that no tool serves may get one
 
@@ -56,10 +56,10 @@ def test_what_an_index_would_not_answer_can_still_be_seen(cms: ToolIndex) -> Non
 
 
 def test_without_abstention_small_talk_gets_the_nearest_tools() -> None:
-    assert len(ToolIndex(office(), abstain=False).search("how are you?").hits) == 5
+    assert len(ToolIndex(office(), options=SearchOptions(abstain=False)).search("how are you?").hits) == 5
 
 
 def test_requests_meant_for_other_tools_are_less_sure_than_those_meant_for_ours() -> None:
-    index = ToolIndex(office(), abstain=False)
+    index = ToolIndex(office(), options=SearchOptions(abstain=False))
     meant = index.search("what will the weather be tomorrow in Oslo?").confidence
     assert meant > index.search("compile the kernel with debug symbols").confidence

@@ -6,7 +6,8 @@ from hypothesis import given, settings, strategies as st
 from tests.support.search import Concepts, make, office
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.errors import UnknownToolError
-from toolcrib.search.index import Arms, ToolIndex
+from toolcrib.search.index import ToolIndex
+from toolcrib.search.query import ArmChoice, SearchOptions
 
 SUBJECTS = """
     weather music flight mail picture money contact language garden river castle engine
@@ -35,15 +36,15 @@ def test_an_index_of_no_tools_grows_to_one() -> None:
 
 
 @pytest.mark.parametrize("arms", ["both", "lexical", "dense"])
-def test_an_index_of_one_tool_finds_it(arms: Arms) -> None:
-    index = ToolIndex(Catalog([make("send_mail", "Send an e-mail.")]), arms=arms, abstain=False)
+def test_an_index_of_one_tool_finds_it(arms: ArmChoice) -> None:
+    index = ToolIndex(Catalog([make("send_mail", "Send an e-mail.")]), options=SearchOptions(arms=arms, abstain=False))
     assert index.search("send e-mail").names == ("send_mail",)
 
 
 @pytest.mark.parametrize("arms", ["both", "lexical", "dense"])
-def test_an_index_that_lost_its_last_tool_finds_nothing(arms: Arms) -> None:
+def test_an_index_that_lost_its_last_tool_finds_nothing(arms: ArmChoice) -> None:
     catalog = Catalog([make("send_mail", "Send an e-mail.")])
-    index = ToolIndex(catalog, arms=arms, abstain=False)
+    index = ToolIndex(catalog, options=SearchOptions(arms=arms, abstain=False))
     index.search("send e-mail")
     catalog.remove("send_mail")
     assert (index.search("send e-mail").hits, index.search("send_mail").hits, len(index)) == ((), (), 0)
@@ -79,7 +80,7 @@ def test_a_removed_tool_is_no_companion() -> None:
 
 def test_a_replaced_tool_is_found_by_its_new_words_alone() -> None:
     catalog = office()
-    index = ToolIndex(catalog, abstain=False)
+    index = ToolIndex(catalog, options=SearchOptions(abstain=False))
     assert index.search("play a song").names[0] == "play_music"
     catalog.replace(make("play_music", "Repair the engine of a tractor."))
     assert index.search("repair the tractor engine").names[0] == "play_music"
@@ -89,7 +90,7 @@ def test_a_replaced_tool_is_found_by_its_new_words_alone() -> None:
 
 def test_many_changes_between_two_searches_are_seen_together() -> None:
     catalog = office()
-    index = ToolIndex(catalog, abstain=False)
+    index = ToolIndex(catalog, options=SearchOptions(abstain=False))
     for number in range(30):
         catalog.add(make(f"castle_{number}", f"Storm the castle number {number}."))
     for number in range(29):
@@ -120,7 +121,7 @@ def test_a_closed_index_follows_no_more() -> None:
 
 def test_two_indexes_follow_one_catalog() -> None:
     catalog = office()
-    first, second = ToolIndex(catalog), ToolIndex(catalog, arms="lexical")
+    first, second = ToolIndex(catalog), ToolIndex(catalog, options=SearchOptions(arms="lexical"))
     catalog.add(make("water_plants", "Water the plants."))
     assert first.search("water_plants").names[0] == second.search("water_plants").names[0] == "water_plants"
 
@@ -128,7 +129,7 @@ def test_two_indexes_follow_one_catalog() -> None:
 def test_only_what_changed_is_embedded() -> None:
     catalog = Catalog([make("send_mail", "Send mail."), make("play_music", "Play music.")])
     embedder = Concepts("mail", "music", "plants")
-    index = ToolIndex(catalog, embedder, abstain=False)
+    index = ToolIndex(catalog, embedder, options=SearchOptions(abstain=False))
     index.search("mail")
     seen = len(embedder.documents)
     catalog.add(make("water_plants", "Water plants."))
@@ -149,7 +150,7 @@ Steps = list[tuple[str, int, bool]]
 )
 def test_after_any_history_an_index_answers_like_a_new_one(steps: Steps) -> None:
     catalog = Catalog()
-    index = ToolIndex(catalog, abstain=False)
+    index = ToolIndex(catalog, options=SearchOptions(abstain=False))
     subjects = SUBJECTS.split()
     for act, which, other in steps:
         name = f"tool_{which}"
@@ -162,7 +163,7 @@ def test_after_any_history_an_index_answers_like_a_new_one(steps: Steps) -> None
             catalog.remove(name)
         elif act == "replace" and name in catalog:
             catalog.replace(tool)
-    fresh = ToolIndex(Catalog(catalog), abstain=False)
+    fresh = ToolIndex(Catalog(catalog), options=SearchOptions(abstain=False))
     assert len(index) == len(fresh) == len(catalog)
     for subject in subjects:
         ours, theirs = index.search(f"the {subject} please", limit=20), fresh.search(f"the {subject} please", limit=20)

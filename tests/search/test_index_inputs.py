@@ -7,7 +7,8 @@ from hypothesis import given, settings, strategies as st
 
 from tests.support.search import cms_tools, make, office
 from toolcrib.catalog.catalog import Catalog
-from toolcrib.search.index import MAX_LIMIT, ToolIndex
+from toolcrib.search.index import ToolIndex
+from toolcrib.search.query import MAX_LIMIT, SearchOptions
 from toolcrib.tools.tool import Tool
 
 NOTHING = ((), "none", "The request has no words.")
@@ -110,7 +111,7 @@ def test_a_long_request_is_read_from_its_beginning(index: ToolIndex) -> None:
     ids=ascii,
 )
 def test_noise_does_not_hide_the_words(query: str, name: str) -> None:
-    assert ToolIndex(office(), abstain=False).search(query).names[0] == name
+    assert ToolIndex(office(), options=SearchOptions(abstain=False)).search(query).names[0] == name
 
 
 @pytest.mark.parametrize(
@@ -126,7 +127,7 @@ def test_a_language_it_never_saw_finds_nothing(index: ToolIndex, query: str) -> 
 def test_tools_may_hold_any_text() -> None:
     strange = make("strange", "\ud800 broken \x00 text \udfff 🎉", "\ud83d", "", category="\ud800", related=["\ud800"])
     silent = make("_", "", "   ")
-    index = ToolIndex(Catalog([strange, silent, make("long", "word " * 20_000)]), abstain=False)
+    index = ToolIndex(Catalog([strange, silent, make("long", "word " * 20_000)]), options=SearchOptions(abstain=False))
     assert index.search("broken text").names[0] == "strange"
     assert index.search("strange").path == "exact"
     assert index.explain("broken", "_").lexical_rank is None
@@ -164,4 +165,7 @@ def test_no_request_raises(query: str, limit: int, hidden: bool) -> None:
         assert index.explain(query, "cms_getPage").render()
 
 
-FUZZED = [ToolIndex(Catalog(cms_tools())), ToolIndex(Catalog([make("cms_getPage", "Get a page.")]), abstain=False)]
+FUZZED = [
+    ToolIndex(Catalog(cms_tools())),
+    ToolIndex(Catalog([make("cms_getPage", "Get a page.")]), options=SearchOptions(abstain=False)),
+]

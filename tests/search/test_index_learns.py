@@ -6,7 +6,8 @@ import pytest
 
 from tests.support.search import Concepts, cms_tools, make, office, sure_above
 from toolcrib.catalog.catalog import Catalog
-from toolcrib.search.index import Arms, ToolIndex
+from toolcrib.search.index import ToolIndex
+from toolcrib.search.query import ArmChoice, SearchOptions
 from toolcrib.search.usage import MAX_REQUESTS, Usage
 
 SLANG = [f"gimme the {word} thingy" for word in ("big", "small", "blue", "old", "new", "odd", "red", "flat", "thin")]
@@ -19,7 +20,7 @@ def rank(index: ToolIndex, query: str, name: str) -> int:
 
 def meaning(catalog: Catalog, usage: Usage | None = None) -> ToolIndex:
     """By meaning, which is what moves."""
-    return ToolIndex(catalog, usage=usage, arms="dense", abstain=False)
+    return ToolIndex(catalog, usage=usage, options=SearchOptions(arms="dense", abstain=False))
 
 
 def test_a_tool_moves_up_for_requests_like_those_that_led_to_it() -> None:
@@ -33,7 +34,7 @@ def test_a_tool_moves_up_for_requests_like_those_that_led_to_it() -> None:
 
 
 def test_learning_is_seen_by_the_next_search_of_both_arms() -> None:
-    index = ToolIndex(office(), strategies=sure_above(1.0), abstain=False)
+    index = ToolIndex(office(), strategies=sure_above(1.0), options=SearchOptions(abstain=False))
     score = {hit.name: hit.score for hit in index.search("xylophone quartet", limit=8).hits}["play_music"]
     for number in range(10):
         index.learn(f"xylophone quartet number {number}", "play_music")
@@ -82,9 +83,9 @@ def test_a_log_that_names_unknown_tools_does_no_harm() -> None:
 
 
 @pytest.mark.parametrize("arms", ["both", "dense"])
-def test_what_is_forgotten_leaves_no_trace(arms: Arms) -> None:
-    untouched = ToolIndex(Catalog(cms_tools()), arms=arms, abstain=False)
-    index = ToolIndex(Catalog(cms_tools()), arms=arms, abstain=False)
+def test_what_is_forgotten_leaves_no_trace(arms: ArmChoice) -> None:
+    untouched = ToolIndex(Catalog(cms_tools()), options=SearchOptions(arms=arms, abstain=False))
+    index = ToolIndex(Catalog(cms_tools()), options=SearchOptions(arms=arms, abstain=False))
     for request in SLANG:
         for name in ("cms_replaceImage", "http_get"):
             index.learn(request, name)
@@ -161,7 +162,7 @@ def test_nothing_is_learned_from_an_empty_request() -> None:
 
 
 def test_without_a_dense_arm_use_brings_companions_all_the_same() -> None:
-    index = ToolIndex(office(), arms="lexical")
+    index = ToolIndex(office(), options=SearchOptions(arms="lexical"))
     for request in ("rainy day", "sunny day"):
         for name in ("get_weather", "play_music"):
             index.learn(request, name)
@@ -173,7 +174,7 @@ def test_without_a_dense_arm_use_brings_companions_all_the_same() -> None:
 def test_learning_asks_the_embedder_at_the_next_search() -> None:
     embedder = Concepts("feline kitten", "hound")
     catalog = Catalog([make("alpha", "Feed the feline."), make("beta", "Walk the hound.")])
-    index = ToolIndex(catalog, embedder, strategies=sure_above(1.0), abstain=False)
+    index = ToolIndex(catalog, embedder, strategies=sure_above(1.0), options=SearchOptions(abstain=False))
     index.learn("kitten time", "alpha")
     assert embedder.queries == []
     index.search("hound")

@@ -15,6 +15,7 @@ from toolcrib.search.embedders.cache import CachedEmbedder
 from toolcrib.search.embedders.embedder import RESTING, RETRY_SECONDS
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.kernels.rows import Vectors
+from toolcrib.search.query import SearchOptions
 from toolcrib.search.usage import Usage
 
 DOWN = "Searched by words alone: The model server does not answer."
@@ -42,7 +43,9 @@ def indexed(
 ) -> tuple[ToolIndex, Clock]:
     clock = Clock()
     strategies = sure_above(words)
-    return ToolIndex(catalog, embedder, usage=usage, abstain=False, strategies=strategies, clock=clock), clock
+    return ToolIndex(
+        catalog, embedder, usage=usage, strategies=strategies, clock=clock, options=SearchOptions(abstain=False)
+    ), clock
 
 
 def test_meaning_comes_from_the_embedder() -> None:
@@ -163,7 +166,7 @@ def test_a_tool_without_vectors_is_searched_beside_those_that_have_them(monkeypa
     index.search("kitten")
     embedder.down = False
     times = iter([clock.now, clock.now + RETRY_SECONDS])
-    asking = index._asking  # pyright: ignore[reportPrivateUsage] - so that time passes within one search
+    asking = index._fallible  # pyright: ignore[reportPrivateUsage] - so that time passes within one search
     monkeypatch.setattr(asking, "_clock", lambda: next(times))
     found = index.search("brush the rabbit or feed the kitten")
     assert {"alpha", "delta"} <= set(found.names)
@@ -302,7 +305,7 @@ async def test_a_large_catalog_is_read_in_off_the_loop() -> None:
             return super().embed_documents(texts)
 
     catalog = Catalog([make(f"tool_{number}", "Feed the feline.") for number in range(200)])
-    index = ToolIndex(catalog, Watching("feline kitten"), abstain=False)
+    index = ToolIndex(catalog, Watching("feline kitten"), options=SearchOptions(abstain=False))
     assert (await index.search_async("kitten")).hits
     catalog.add(make("one_more", "Feed the feline."))
     assert (await index.search_async("kitten")).hits

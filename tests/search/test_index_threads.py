@@ -10,6 +10,7 @@ from tests.support import PATIENCE
 from tests.support.search import Concepts, make, office, sure_above
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.search.index import ToolIndex
+from toolcrib.search.query import SearchOptions
 
 
 def together(*acts: Callable[[], object]) -> None:
@@ -42,7 +43,7 @@ def test_many_threads_get_the_answers_one_thread_gets() -> None:
 
 def test_searches_go_on_while_the_catalog_changes() -> None:
     catalog = office()
-    index = ToolIndex(catalog, abstain=False)
+    index = ToolIndex(catalog, options=SearchOptions(abstain=False))
     always = {tool.name for tool in catalog}
     coming = [f"castle_{number}" for number in range(40)]
     known = always | set(coming)
@@ -77,7 +78,7 @@ def test_searches_go_on_while_the_catalog_changes() -> None:
     together(change(coming[::2]), change(coming[1::2]), search, search, look, learn)
     assert len(index) == len(always)
     query = "write to a colleague about money"
-    assert index.search(query).hits == ToolIndex(office(), abstain=False).search(query).hits
+    assert index.search(query).hits == ToolIndex(office(), options=SearchOptions(abstain=False)).search(query).hits
 
 
 def test_a_tool_is_found_right_after_it_was_added_in_the_same_thread() -> None:
@@ -107,7 +108,7 @@ def test_tools_may_change_while_a_request_is_embedded(look: Callable[[ToolIndex]
     """Numbers are given again: what was found before the change must not name what came after it."""
     catalog = Catalog([make("send_mail", "Send mail."), make("play_music", "Play music.")])
     embedder = Concepts("mail letter", "music")
-    index = ToolIndex(catalog, embedder, abstain=False, strategies=sure_above(1.0))
+    index = ToolIndex(catalog, embedder, strategies=sure_above(1.0), options=SearchOptions(abstain=False))
     index.search("warm up")
 
     def swap() -> None:
@@ -126,7 +127,7 @@ def test_tools_may_change_while_a_request_is_embedded(look: Callable[[ToolIndex]
 def test_tools_that_came_without_vectors_while_a_request_was_embedded_are_searched_by_words() -> None:
     catalog = Catalog([make("send_mail", "Send mail.")])
     embedder = Concepts("mail letter", "music")
-    index = ToolIndex(catalog, embedder, abstain=False, strategies=sure_above(1.0))
+    index = ToolIndex(catalog, embedder, strategies=sure_above(1.0), options=SearchOptions(abstain=False))
     index.search("warm up")
 
     def add() -> None:
@@ -141,7 +142,7 @@ def test_tools_that_came_without_vectors_while_a_request_was_embedded_are_search
 
 def test_a_request_that_is_being_embedded_holds_up_no_other_search() -> None:
     embedder = Concepts("mail letter")
-    index = ToolIndex(office(), embedder, abstain=False, strategies=sure_above(0.0))
+    index = ToolIndex(office(), embedder, strategies=sure_above(0.0), options=SearchOptions(abstain=False))
     index.search("warm up")
     waiting, go_on = threading.Event(), threading.Event()
 

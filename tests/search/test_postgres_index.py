@@ -14,7 +14,7 @@ from toolcrib.postgres.index.filter import Filter, FilterRule
 from toolcrib.postgres.index.index import PostgresIndex
 from toolcrib.search.embedders.embedder import RESTING
 from toolcrib.search.index import ToolIndex
-from toolcrib.search.query import NOTHING_FITS
+from toolcrib.search.query import NOTHING_FITS, SearchOptions
 from toolcrib.search.result import SearchResult
 from toolcrib.tools.tool import Tool
 
@@ -138,7 +138,7 @@ def test_the_words_of_tools_that_went_are_forgotten(opened: Opened, postgres_url
 
 
 def test_companions_come_along(opened: Opened) -> None:
-    found = opened(office(), abstain=False).search("send_mail", limit=3)
+    found = opened(office(), options=SearchOptions(abstain=False)).search("send_mail", limit=3)
     assert [(hit.name, hit.why) for hit in found.hits[:2]] == [
         ("send_mail", "words: send, mail"),
         ("find_contact", "often used with send_mail"),

@@ -15,6 +15,7 @@ from toolcrib.postgres.index import arms as postgres_dense
 from toolcrib.postgres.index.filter import Filter, FilterRule
 from toolcrib.postgres.index.index import PostgresIndex
 from toolcrib.postgres.replica import SharedSource
+from toolcrib.search.query import SearchOptions
 from toolcrib.tools.tool import Tool
 
 # Both tenants say the same few words, so that every way of finding a tool leads to tools of both.
@@ -56,7 +57,10 @@ def test_no_search_of_a_tenant_finds_a_tool_of_another(
 ) -> None:
     monkeypatch.setattr(postgres_dense, "COMPARE_ALL_UP_TO", compared)
     run = next(runs)  # each example has tenants of its own; what others left stays in the tables
-    indexes = {tenant: PostgresIndex(url, tenant=f"{tenant}{run}", abstain=False) for _, tenant, _, _ in steps}
+    indexes = {
+        tenant: PostgresIndex(url, tenant=f"{tenant}{run}", options=SearchOptions(abstain=False))
+        for _, tenant, _, _ in steps
+    }
     held: dict[str, dict[str, Tool]] = {tenant: {} for tenant in indexes}
     try:
         for verb, tenant, name, text in steps:

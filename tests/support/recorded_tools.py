@@ -6,6 +6,7 @@ from typing import Any
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.tokens import count_tokens
 from toolcrib.search.index import ToolIndex
+from toolcrib.search.query import SearchOptions
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool, ToolCall
 
@@ -56,7 +57,7 @@ def calls_of(catalog: Catalog, name: str) -> list[dict[str, Any]]:
 
 def words_only(catalog: Catalog) -> ToolIndex:
     """An index that is quick to make and needs no model."""
-    return ToolIndex(catalog, arms="lexical", abstain=False)
+    return ToolIndex(catalog, options=SearchOptions(arms="lexical", abstain=False))
 
 
 def told(result: ToolResult) -> tuple[str, int]:

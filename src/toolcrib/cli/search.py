@@ -51,15 +51,14 @@ def search(
         limit: How many tools at most.
         explain: Tell why each tool stands where it stands; when none was found, why the nearest was not.
     """
+    from toolcrib.search.query import SearchOptions  # late: numpy and tantivy
+
     catalog = load_catalog(source)
     index = make_index(catalog, embedder)
     found = index.search(query, limit=limit)
     explained = found.names
     if explain and not explained:
-        from toolcrib.search.embedders import open_embedder
-        from toolcrib.search.index import ToolIndex  # late: numpy and tantivy
-
-        explained = ToolIndex(catalog, open_embedder(embedder), abstain=False).search(query, limit=1).names
+        explained = index.search(query, limit=1, options=SearchOptions(abstain=False)).names
     explanations = [index.explain(query, name) for name in explained] if explain else []
     if json:
         told = {"explanations": [asdict(explanation) for explanation in explanations]} if explain else {}

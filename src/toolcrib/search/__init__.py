@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from toolcrib.search.embedders.embedder import Embedder as Embedder
     from toolcrib.search.index import ToolIndex as ToolIndex
     from toolcrib.search.kernels.rows import Vectors as Vectors
-    from toolcrib.search.query import Strategy as Strategy
+    from toolcrib.search.query import SearchOptions as SearchOptions, Strategy as Strategy
     from toolcrib.search.result import Explanation as Explanation, Hit as Hit, SearchResult as SearchResult
     from toolcrib.search.usage import Usage as Usage
 
@@ -16,6 +16,7 @@ _HOMES = {
     "Embedder": "toolcrib.search.embedders.embedder",
     "Explanation": "toolcrib.search.result",
     "Hit": "toolcrib.search.result",
+    "SearchOptions": "toolcrib.search.query",
     "SearchResult": "toolcrib.search.result",
     "Strategy": "toolcrib.search.query",
     "ToolIndex": "toolcrib.search.index",

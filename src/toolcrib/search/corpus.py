@@ -1,7 +1,7 @@
 """The tools an index holds, in both arms under one number each."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, count, pairwise
 from typing import Protocol, TypeAlias
@@ -70,11 +70,11 @@ TOOLS_AT_ONCE = 500
 class Corpus:
     """Follows a catalog step by step. Not safe under threads: its owner holds a lock."""
 
-    def __init__(self, embedder: Embedder | None, usage: Usage) -> None:
+    def __init__(self, embedder: Embedder, usage: Usage) -> None:
         self._embedder = embedder
         self._usage = usage
         self.lexical = LexicalIndex()
-        self.dense = DenseIndex(embedder.dimensions) if embedder and not embedder.remote else None
+        self.dense: DenseIndex | None = None  # until vectors are needed
         self.meanings = LateInteraction(embedder if isinstance(embedder, BuiltinEmbedder) else BuiltinEmbedder())
         self._tools: dict[int, Tool] = {}
         self._numbers: dict[str, int] = {}
@@ -92,12 +92,13 @@ class Corpus:
     def __iter__(self) -> Iterator[tuple[int, Tool]]:
         return iter(self._tools.items())
 
-    def number(self, name: str) -> int | None:
-        """The number of a tool, if it is held."""
+    def tool_id(self, name: str) -> int | None:
+        """The id of a tool, if it is in the corpus."""
         return self._numbers.get(name)
 
-    def tool(self, number: int) -> Tool:
-        return self._tools[number]
+    def tool(self, tool_id: int) -> Tool:
+        """The tool with this id."""
+        return self._tools[tool_id]
 
     @property
     def has_pending(self) -> bool:
@@ -154,11 +155,10 @@ class Corpus:
 
     def embed_pending(self) -> None:
         """Make the dense arm current. Raises `EmbedderError` when the embedder cannot answer; nothing is lost then."""
-        if self._embedder is not None:
-            if self._unread:
-                self._read_in(self._embedder)
-            if self._unmoved and self.dense is not None:
-                self._move_along(self._embedder, self.dense)
+        if self._unread:
+            self._read_in(self._embedder)
+        if self._unmoved and self.dense is not None:
+            self._move_along(self._embedder, self.dense)
 
     def nearness(self, vectors: Vectors, allowed: NDArray[np.bool_] | None) -> list[Similarity]:
         """How near the tools that are allowed are to each vector; empty when there is no dense arm yet."""
@@ -182,6 +182,7 @@ class Corpus:
             blocks = _embedded(embedder.embed_documents, [passages(self._tools[number]) for number in numbers])
             if self.dense is None:
                 self.dense = DenseIndex(blocks[0].shape[1])
+                self.dense.make_room(self._size)
             self.dense.put(numbers, blocks)
             self.meanings.put((number, self.lexical.words(number)) for number in numbers)
             for number in numbers:
@@ -212,57 +213,61 @@ def _embedded(embed: Callable[[Sequence[str]], Vectors], blocks: Sequence[Sequen
     return [vectors[start:end] for start, end in pairwise(ends)]
 
 
-# From a ranking to the answer: names, reasons, and the companions of the best tools.
+# From a ranking to hits: names, reasons, and the companions of the best tools.
 
 
-def answer(
-    holdings: Corpus,
+def hits_of(
+    corpus: Corpus,
     usage: Usage,
-    asked: Sequence[QueryTerm],
+    terms: Sequence[QueryTerm],
     ranking: Sequence[tuple[int, float]],
     limit: int,
     where: ToolFilter | None,
 ) -> tuple[Hit, ...]:
     """The hits, with the companions of the best of them."""
     best = ranking[: limit + MAX_COMPANIONS]  # companions may be among them
-    numbers = {holdings.tool(number).name: number for number, _ in best}
-
-    def companions(name: str) -> Iterable[str]:
-        for other in (*holdings.tool(numbers[name]).related, *usage.used_with(name)):
-            held = holdings.number(other)
-            if held is not None and (where is None or where(holdings.tool(held))):
-                yield other
-
-    found = with_companions(list(zip(numbers, [share for _, share in best], strict=True)), companions, limit)
+    tools = {corpus.tool(tool_id).name: tool_id for tool_id, _ in best}
+    companions = {
+        name: [
+            other
+            for other in (*corpus.tool(tool_id).related, *usage.used_with(name))
+            if _may_come(corpus, other, where)
+        ]
+        for name, tool_id in tools.items()
+    }
+    found = with_companions(list(zip(tools, [share for _, share in best], strict=True)), companions, limit)
     own = [name for name, _, owner in found if not owner]
-    matched = holdings.lexical.matched([numbers[name] for name in own], asked)
-    said = {name: [word.meant or word.word for word in words] for name, words in zip(own, matched, strict=True)}
+    matched = corpus.lexical.matched([tools[name] for name in own], terms)
+    shown = {name: [term.meant or term.word for term in terms] for name, terms in zip(own, matched, strict=True)}
     return tuple(
         [
-            Hit(name=name, score=share, why=companion_reason(owner) if owner else why(said[name]))
+            Hit(name=name, score=share, why=companion_reason(owner) if owner else why(shown[name]))
             for name, share, owner in found
         ]
     )
 
 
-def similar(holdings: Corpus, number: int, limit: int) -> tuple[Hit, ...]:
+def _may_come(corpus: Corpus, name: str, where: ToolFilter | None) -> bool:
+    tool_id = corpus.tool_id(name)
+    return tool_id is not None and (where is None or where(corpus.tool(tool_id)))
+
+
+def similar(corpus: Corpus, tool_id: int, limit: int, *, is_lexical: bool = False) -> tuple[Hit, ...]:
     """The tools nearest in meaning to one tool; without a dense arm, those that share its words."""
-    dense = holdings.dense
-    if dense is None or not dense.alive[number]:
-        return _similar_words(holdings, number, limit)
-    scores = dense.scores(dense.vector(number)[None])[0]
-    others = [other for other, _ in holdings if other != number and dense.alive[other]]
+    dense = corpus.dense
+    if is_lexical or dense is None or not dense.alive[tool_id]:
+        return _similar_words(corpus, tool_id, limit)
+    scores = dense.scores(dense.vector(tool_id)[None])[0]
+    others = [other for other, _ in corpus if other != tool_id and dense.alive[other]]
     others.sort(key=lambda other: (-scores[other], other))
-    return tuple(
-        Hit(name=holdings.tool(other).name, score=float(scores[other]), why=why(())) for other in others[:limit]
-    )
+    return tuple(Hit(name=corpus.tool(other).name, score=float(scores[other]), why=why(())) for other in others[:limit])
 
 
-def _similar_words(holdings: Corpus, number: int, limit: int) -> tuple[Hit, ...]:
-    tool = holdings.tool(number)
-    match = holdings.lexical.search(f"{tool.name} {tool.description}", limit + 1)
+def _similar_words(corpus: Corpus, tool_id: int, limit: int) -> tuple[Hit, ...]:
+    tool = corpus.tool(tool_id)
+    match = corpus.lexical.search(f"{tool.name} {tool.description}", limit + 1)
     return tuple(
-        Hit(name=holdings.tool(other).name, score=score / match.scores[0], why="similar words")
+        Hit(name=corpus.tool(other).name, score=score / match.scores[0], why="similar words")
         for other, score in zip(match.numbers, match.scores, strict=True)
-        if other != number
+        if other != tool_id
     )[:limit]

@@ -1,54 +1,51 @@
 """The index: finds the tools that serve a request, in any language, and says so when none does.
 
-It follows a catalog by itself: what was added, removed or replaced is seen by the next search. Searches may come from
-any thread. The walk of one search: exact name, words, meaning unless the words are sure, parts of the request, fusion,
-confidence, companions.
+It follows a catalog: the next search sees what was added, removed or replaced. Searches may come from any thread. The
+steps of a search: lexical pass, embedding unless that is sufficient, fusion, exact names, abstention, companions.
 """
 
 from collections import deque
 from collections.abc import Callable, Sequence
 from threading import RLock
 from time import monotonic, perf_counter
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.errors import UnknownToolError
-from toolcrib.search.corpus import Corpus, Part, Step, ToolFeed, ToolFilter, answer, similar
+from toolcrib.search.corpus import Corpus, Part, Step, ToolFeed, ToolFilter, hits_of, similar
 from toolcrib.search.embedders.builtin import BuiltinEmbedder, checked
 from toolcrib.search.embedders.embedder import Embedder, FallibleEmbedder
 from toolcrib.search.kernels.rows import Vectors
 from toolcrib.search.query import (
+    DEFAULT_OPTIONS,
     STRATEGIES,
+    Answer,
     FusedResult,
+    PendingQuery,
     QueryRunner,
+    SearchOptions,
     Strategy,
-    Words,
-    confidence,
+    clamp_limit,
+    decide,
     explanation,
-    parts,
     strategy_for,
-    verdict,
+    without_search,
 )
-from toolcrib.search.result import Explanation, Hit, Path, SearchResult
-from toolcrib.search.text import words
+from toolcrib.search.result import Explanation, Hit, SearchResult
 from toolcrib.search.usage import Usage
-from toolcrib.tools.tool import Tool
 
-Arms: TypeAlias = Literal["both", "lexical", "dense"]
-
-MAX_LIMIT = 100
 MAX_VIEWS = 16  # a role each, as a rule; a view is a whole index
 OFF_LOOP_FROM = 50  # tools waiting to be read in: more would hold up an event loop
 
 
 class ToolIndex:
-    """Finds tools by what a request says and by what it means.
+    """Finds tools by the words of a request and by its meaning.
 
-    `arms`, `abstain` and `decompose` switch parts off, to compare and to look for causes. `clock` gives seconds: an
-    embedder that failed is left alone for `RETRY_SECONDS` of them.
+    `options` hold for searches that bring none of their own. `clock` gives seconds: an embedder that failed is left
+    alone for `RETRY_SECONDS` of them.
     """
 
     def __init__(
@@ -58,26 +55,22 @@ class ToolIndex:
         *,
         usage: Usage | None = None,
         strategies: Sequence[Strategy] = STRATEGIES,
-        arms: Arms = "both",
-        abstain: bool = True,
-        decompose: bool = True,
+        options: SearchOptions = DEFAULT_OPTIONS,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._catalog = catalog
-        self._embedder = None if arms == "lexical" else checked(embedder or BuiltinEmbedder())
+        self._embedder = checked(embedder or BuiltinEmbedder())
         self._usage = usage or Usage()
         self._strategies = strategies
-        self._arms: Arms = arms
-        self._abstain = abstain
-        self._decompose = decompose
+        self._options = options
         self._clock = clock
-        self._holdings = Corpus(self._embedder, self._usage)
-        self._inquiry = QueryRunner(self._holdings, self._embedder)
+        self._corpus = Corpus(self._embedder, self._usage)
+        self._runner = QueryRunner(self._corpus, self._embedder)
         self._steps: deque[Step] = deque()
         self._changes = 0
         self._lock = RLock()
-        self._asking = FallibleEmbedder(self._embedder, clock)
-        self._views: dict[ToolFilter, ToolIndex] = {}  # the one asked for last stands last
+        self._fallible = FallibleEmbedder(self._embedder, clock)
+        self._views: dict[ToolFilter, ToolIndex] = {}  # the one used last is the last
         self._learners: WeakSet[ToolIndex] = WeakSet([self])  # this index and its views: what one learns, all know
         # The listener only notes the step: a catalog never waits for an embedder.
         self.close = catalog.subscribe(self._steps.append, replay=True)
@@ -85,50 +78,53 @@ class ToolIndex:
     def __len__(self) -> int:
         with self._lock:
             self._follow()
-            return len(self._holdings)
+            return len(self._corpus)
 
-    def search(self, query: str, *, limit: int = 5, where: ToolFilter | None = None) -> SearchResult:
+    def search(
+        self, query: str, *, limit: int = 5, where: ToolFilter | None = None, options: SearchOptions | None = None
+    ) -> SearchResult:
         """The tools that serve a request, best first, at most `limit`; none when nothing fits.
 
         Tools for which `where` is false are left out of the answer; how rare a word is still counts them. Where nobody
         may learn that they exist, search `only(where)`.
         """
         began = perf_counter()
-        limit = max(0, min(limit, MAX_LIMIT))
-        if not limit or not words(query):
-            reason = "The request has no words." if limit else "No tools were wanted."
-            return SearchResult(hits=(), confidence=0.0, path="none", took_ms=0.0, reason=reason)
-        asked = self._ask(query, where)
+        limit = clamp_limit(limit)
+        if (empty := without_search(query, limit)) is not None:
+            return empty
+        pending = self._start(query, options or self._options, where)
         with self._lock:
-            findings = self._findings(asked)
-            ranking, path, reason = self._verdict(asked, findings)
-            hits = answer(self._holdings, self._usage, findings.words.matches[0].asked, ranking, limit, where)
+            result, answer = self._finish(pending)
+            hits = hits_of(self._corpus, self._usage, result.words.matches[0].asked, answer.ranking, limit, where)
         return SearchResult(
             hits=hits,
-            confidence=confidence(path, findings),
-            path=path,
+            confidence=answer.confidence,
+            path=answer.path,
             took_ms=(perf_counter() - began) * 1000,
-            reason=reason,
-            warnings=asked.warnings,
+            reason=answer.reason,
+            warnings=pending.warnings,
         )
 
-    async def search_async(self, query: str, *, limit: int = 5, where: ToolFilter | None = None) -> SearchResult:
+    async def search_async(
+        self, query: str, *, limit: int = 5, where: ToolFilter | None = None, options: SearchOptions | None = None
+    ) -> SearchResult:
         """The same from an event loop, which is never held up by a slow embedder or a large catalog."""
         waiting = sum(len(step.added) for step in tuple(self._steps))
-        slow = (self._embedder is not None and self._embedder.remote) or waiting > OFF_LOOP_FROM
+        is_lexical = (options or self._options).arms == "lexical"
+        slow = (self._embedder.remote and not is_lexical) or waiting > OFF_LOOP_FROM
         if slow or not self._lock.acquire(blocking=False):
             import asyncio  # late: a search that waits for nobody needs no event loop
 
-            return await asyncio.to_thread(self.search, query, limit=limit, where=where)
+            return await asyncio.to_thread(self.search, query, limit=limit, where=where, options=options)
         try:
-            return self.search(query, limit=limit, where=where)
+            return self.search(query, limit=limit, where=where, options=options)
         finally:
             self._lock.release()
 
     def only(self, where: ToolFilter) -> "ToolIndex":
-        """An index of just the tools for which `where` is true: nothing it says depends on the others.
+        """An index of just the tools for which `where` is true: no result depends on the others.
 
-        It follows the catalog and shares what is learned. Ask for it before each search, with the same `where`: it is
+        It follows the catalog and shares what is learned. Call it before each search, with the same `where`: it is
         built once, and follows no more after `MAX_VIEWS` others. Whether a tool passes may not change while it is held.
         """
         with self._lock:
@@ -138,36 +134,26 @@ class ToolIndex:
                 self._views.pop(next(iter(self._views))).close()
             return view
 
-    def explain(self, query: str, name: str) -> Explanation:
-        """Why a tool stands where it stands for a request."""
-        asked = self._ask(query, None, complete=True)
+    def explain(self, query: str, name: str, *, options: SearchOptions | None = None) -> Explanation:
+        """Why a tool has its rank for a request."""
+        pending = self._start(query, options or self._options, None, complete=True)
         with self._lock:
-            number = self._number(name)
-            findings = self._findings(asked)
-            ranking, path, reason = self._verdict(asked, findings)
-            return explanation(
-                self._holdings,
-                findings,
-                asked.strategy,
-                query,
-                number,
-                ranking=ranking,
-                path=path,
-                reason=reason,
-                warnings=asked.warnings,
-            )
+            tool_id = self._tool_id(name)
+            result, answer = self._finish(pending)
+            return explanation(self._corpus, pending.query, result, answer, tool_id, pending.warnings)
 
     def similar(self, name: str, *, limit: int = 5) -> tuple[Hit, ...]:
         """The tools nearest in meaning to one tool; without a dense arm, those that share its words."""
+        is_lexical = self._options.arms == "lexical"
         with self._lock:
-            self._catch_up()
-            return similar(self._holdings, self._number(name), max(0, limit))
+            self._catch_up(is_lexical=is_lexical)
+            return similar(self._corpus, self._tool_id(name), max(0, limit), is_lexical=is_lexical)
 
     def learn(self, query: str, name: str) -> None:
         """Remember that a request led to a tool that was really used."""
         with self._lock:
             self._follow()
-            self._number(name)
+            self._tool_id(name)
         if self._usage.learn(query, name):
             self._follow_use([name])
 
@@ -183,9 +169,7 @@ class ToolIndex:
             self._embedder,
             usage=self._usage,
             strategies=self._strategies,
-            arms=self._arms,
-            abstain=self._abstain,
-            decompose=self._decompose,
+            options=self._options,
             clock=self._clock,
         )
         view._learners = self._learners
@@ -198,88 +182,72 @@ class ToolIndex:
             with index._lock:
                 index._follow()
                 for name in names:
-                    if (number := index._holdings.number(name)) is not None:
-                        index._holdings.move(number)
+                    if (tool_id := index._corpus.tool_id(name)) is not None:
+                        index._corpus.move(tool_id)
 
-    def _ask(self, query: str, where: ToolFilter | None, *, complete: bool = False) -> "_Asked":
-        """Take a request in, and embed it unless the words alone are sure; with `complete` also then."""
+    def _start(
+        self, text: str, options: SearchOptions, where: ToolFilter | None, *, complete: bool = False
+    ) -> "_Pending":
+        """Run the lexical pass, and embed the query if its vectors are needed; with `complete` also if they are not."""
         with self._lock:
-            warnings = self._catch_up()
-            strategy = strategy_for(len(self._holdings), self._strategies)
-            texts = (query, *(parts(query) if self._decompose and strategy.decompose else ()))
-            said = self._inquiry.words(texts, self._allowed(where), strategy)
-            asked = _Asked(
-                query=query, where=where, strategy=strategy, said=said, changes=self._changes, warnings=warnings
-            )
-        if self._arms == "lexical" or (said.enough and self._arms == "both" and not complete):
-            return asked
+            warnings = self._catch_up(is_lexical=options.arms == "lexical")
+            strategy = strategy_for(len(self._corpus), self._strategies)
+            query = self._runner.start(text, options, strategy, self._allowed(where))
+            pending = _Pending(query, where, self._changes, warnings)
+        if not query.needs_vectors and not (complete and options.arms == "both"):
+            return pending
         # Outside the lock: this may be a call over the network, and other searches need not wait for it.
-        vectors, failed = self._asking.embed_queries(said.meant)
-        return asked._replace(vectors=vectors, warnings=warnings or failed)
+        vectors, failed = self._fallible.embed_queries(query.words.corrected)
+        return pending._replace(vectors=vectors, warnings=warnings or failed)
 
-    def _findings(self, asked: "_Asked") -> FusedResult:
-        """What the arms say. The lock is held until the answer is made: numbers mean tools only that long."""
-        said = asked.said
-        if asked.changes != self._changes:
-            self._holdings.commit()
-            said = self._inquiry.words(said.texts, self._allowed(asked.where), asked.strategy)
-        if asked.vectors is None or self._holdings.dense is None:
-            return self._inquiry.lexical_only(said)
-        if self._arms == "dense":
-            return self._inquiry.dense_only(said, asked.vectors)
-        both = self._inquiry.fused(said, asked.vectors, asked.strategy)
-        if said.enough:  # the meaning was asked for to be shown, and has no say
-            return self._inquiry.lexical_only(said)._replace(nearness=both.nearness, vector=both.vector)
-        return both
-
-    def _verdict(self, asked: "_Asked", findings: FusedResult) -> tuple[list[tuple[int, float]], Path, str]:
-        """The ranking that becomes the answer, how it came about, and why it is empty."""
-        where = asked.where
-        named = [
-            number for number in self._holdings.ids_named_in(asked.query) if where is None or where(self._tool(number))
-        ]
-        return verdict(findings, asked.strategy, named, tools=len(self._holdings), abstain=self._abstain)
+    def _finish(self, pending: "_Pending") -> tuple[FusedResult, Answer]:
+        """Rank the tools and decide. Hold the lock until the hits are built: ids are valid only while it is held."""
+        query, where = pending.query, pending.where
+        if pending.changes != self._changes:
+            self._corpus.commit()
+            words = self._runner.lexical_pass(query.words.texts, self._allowed(where), query.strategy)
+            query = query._replace(words=words)
+        result = self._runner.finish(query, None if self._corpus.dense is None else pending.vectors)
+        named = self._corpus.ids_named_in(query.text)
+        if where is not None:
+            named = [tool_id for tool_id in named if where(self._corpus.tool(tool_id))]
+        return result, decide(query, result, named, tools=len(self._corpus))
 
     def _follow(self) -> None:
-        """Take in what the catalog announced, without a word to the embedder."""
+        """Apply what the catalog announced, without the embedder."""
         while self._steps:
             step = self._steps.popleft()
-            self._holdings.apply(step.removed, step.added)
+            self._corpus.apply(step.removed, step.added)
             self._changes += 1
 
-    def _catch_up(self) -> tuple[str, ...]:
-        """Make both arms current; gives warnings when the dense arm could not be."""
+    def _catch_up(self, *, is_lexical: bool) -> tuple[str, ...]:
+        """Make both arms current, or the lexical one alone; gives warnings when the dense arm could not be."""
         self._follow()
-        self._holdings.commit()
-        if not self._holdings.has_pending or self._embedder is None:
+        self._corpus.commit()
+        if is_lexical or not self._corpus.has_pending:
             return ()
-        return self._asking.tried(self._holdings.embed_pending)[1]
+        return self._fallible.tried(self._corpus.embed_pending)[1]
 
     def _allowed(self, where: ToolFilter | None) -> NDArray[np.bool_] | None:
         if where is None:
             return None
-        mask = np.zeros(self._holdings.numbers, dtype=np.bool_)
-        for number, tool in self._holdings:
-            mask[number] = where(tool)
+        mask = np.zeros(self._corpus.numbers, dtype=np.bool_)
+        for tool_id, tool in self._corpus:
+            mask[tool_id] = where(tool)
         return mask
 
-    def _number(self, name: str) -> int:
-        number = self._holdings.number(name)
-        if number is None:
-            raise UnknownToolError(name, [tool.name for _, tool in self._holdings])
-        return number
-
-    def _tool(self, number: int) -> Tool:
-        return self._holdings.tool(number)
+    def _tool_id(self, name: str) -> int:
+        tool_id = self._corpus.tool_id(name)
+        if tool_id is None:
+            raise UnknownToolError(name, [tool.name for _, tool in self._corpus])
+        return tool_id
 
 
-class _Asked(NamedTuple):
-    """A request on its way: what is known of it before the arms are compared."""
+class _Pending(NamedTuple):
+    """A query between its two halves."""
 
-    query: str
+    query: PendingQuery
     where: ToolFilter | None
-    strategy: Strategy
-    said: Words
-    changes: int  # how many the index had taken in when the words were looked up
+    changes: int  # how many the index had applied at the lexical pass
     warnings: tuple[str, ...]
     vectors: Vectors | None = None

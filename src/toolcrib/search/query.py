@@ -1,13 +1,13 @@
-"""One request put to both arms: what the words say, what the meaning says, and what follows from both.
+"""One query, from text to ranking: strategy, lexical pass, fusion of both arms, abstention. Both indexes use it.
 
-The words come first. Only when they are not sure is the request embedded, which may be a call over the network; that is
-why an inquiry has two halves, and its owner can let go of its lock between them.
+The lexical pass comes first. The query is embedded only when that pass is not confident, and embedding may be a call
+over the network: so a query has two halves, `start` and `finish`, and an index can release its lock between them.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,24 @@ from toolcrib.search.fusion import Fusion, LexicalFeatures, WordsOfTools, gather
 from toolcrib.search.kernels.rows import Vectors
 from toolcrib.search.lexical import LexicalMatch, with_typos_fixed
 from toolcrib.search.rerank import LateInteraction
-from toolcrib.search.result import Explanation, Path
+from toolcrib.search.result import Explanation, Path, SearchResult
 from toolcrib.search.text import STOP_WORDS, content_words, is_unspaced, words
+
+MAX_LIMIT = 100
+
+ArmChoice: TypeAlias = Literal["both", "lexical", "dense"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchOptions:
+    """How to search. The defaults serve users; the others compare arms and look for causes."""
+
+    arms: ArmChoice = "both"  # "lexical" needs no embedder
+    abstain: bool = True  # no hits when probably no tool fits
+    decompose: bool = True  # search the parts of a request one by one, where the strategy does
+
+
+DEFAULT_OPTIONS = SearchOptions()
 
 # How to search, by the size of the catalog. Data: pass your own tuple to `ToolIndex` to change it.
 
@@ -63,28 +79,47 @@ WORDS_SERVE = 0.15  # how sure the lexical arm must be to answer when it is alon
 SILENT = Similarity(scores=np.zeros(0, dtype=np.float32), nearest=(), mean=0.0, spread=1.0)
 
 
-class Words(NamedTuple):
-    """The first half: what the lexical arm found, for the request and for each of its parts."""
+class LexicalPass(NamedTuple):
+    """What the lexical arm found, for the query and for each of its parts."""
 
-    texts: tuple[str, ...]  # the request, then its parts
-    meant: tuple[str, ...]  # the same, with slips of the fingers mended
+    texts: tuple[str, ...]  # the query, then its parts
+    corrected: tuple[str, ...]  # the same, with typos fixed
     matches: tuple[LexicalMatch, ...]
-    allowed: NDArray[np.bool_] | None  # by number; None when every tool may be found
-    signs: LexicalFeatures  # of the whole request
-    sure: float  # that the first tool is right
-    enough: bool = False  # no need to ask for the meaning
+    allowed: NDArray[np.bool_] | None  # by tool id; None when every tool may be found
+    features: LexicalFeatures  # of the whole query
+    confidence: float  # that the first tool is right
+    is_sufficient: bool = False  # no need to embed the query
+
+
+def texts_of(query: str, options: SearchOptions, strategy: Strategy) -> tuple[str, ...]:
+    """The query, then its parts where these are searched one by one."""
+    return (query, *(parts(query) if options.decompose and strategy.decompose else ()))
+
+
+class PendingQuery(NamedTuple):
+    """A query after its lexical pass: its vectors may still be missing."""
+
+    text: str
+    options: SearchOptions
+    strategy: Strategy
+    words: LexicalPass
+
+    @property
+    def needs_vectors(self) -> bool:
+        """Whether the answer depends on the vectors of the query."""
+        arms = self.options.arms
+        return arms == "dense" or (arms == "both" and not self.words.is_sufficient)
 
 
 class FusedResult(NamedTuple):
-    """Everything one request brought to light."""
+    """The ranking of both arms, and all that it was made from."""
 
-    words: Words
-    nearness: Similarity
+    words: LexicalPass
+    similarity: Similarity
     vector: Vectors | None
     ranking: Ranking
-    lexical_sure: float
-    confidence: float
-    serves: float
+    confidence: float  # that the first tool is right
+    answerable: float  # that any tool serves the query
     path: Path
 
 
@@ -94,7 +129,7 @@ class LexicalArm(WordsOfTools, Protocol):
     def search(self, text: str, limit: int) -> LexicalMatch: ...
 
 
-class BothArms(Protocol):
+class Arms(Protocol):
     """Both arms over the same tools, wherever they are kept: in this process, or in a database."""
 
     @property
@@ -109,85 +144,102 @@ class BothArms(Protocol):
 
 
 class QueryRunner:
-    """Asks the holdings, with the fitted judges."""
+    """Runs queries over both arms, with the fitted networks."""
 
-    def __init__(self, holdings: BothArms, embedder: Embedder | None) -> None:
-        self._holdings = holdings
-        self._fusion, self._judge = Fusion(), Calibration()
-        # Only the built-in embedder's vectors can be told from small talk: the line was fitted to them.
-        self._hears_small_talk = isinstance(embedder, BuiltinEmbedder)
+    def __init__(self, arms: Arms, embedder: Embedder | None) -> None:
+        self._arms = arms
+        self._fusion, self._calibration = Fusion(), Calibration()
+        # Small talk can be detected only in the built-in embedder's vectors: the line was fitted to them.
+        self._detects_small_talk = isinstance(embedder, BuiltinEmbedder)
 
-    def words(self, texts: Sequence[str], allowed: NDArray[np.bool_] | None, strategy: Strategy) -> Words:
-        """Ask the lexical arm."""
+    def start(
+        self, text: str, options: SearchOptions, strategy: Strategy, allowed: NDArray[np.bool_] | None = None
+    ) -> PendingQuery:
+        """Split the query into parts and run the lexical pass."""
+        words = self.lexical_pass(texts_of(text, options, strategy), allowed, strategy)
+        return PendingQuery(text, options, strategy, words)
+
+    def finish(self, query: PendingQuery, vectors: Vectors | None) -> FusedResult:
+        """Rank the tools; `vectors` are those of the query and of its parts, or None to go by words alone."""
+        words = query.words
+        if vectors is None:
+            return self.lexical_only(words)
+        if query.options.arms == "dense":
+            return self.dense_only(words, vectors)
+        fused = self.fused(words, vectors, query.strategy)
+        if words.is_sufficient:  # the query was embedded for an explanation, and that has no influence
+            return self.lexical_only(words)._replace(similarity=fused.similarity, vector=fused.vector)
+        return fused
+
+    def lexical_pass(self, texts: Sequence[str], allowed: NDArray[np.bool_] | None, strategy: Strategy) -> LexicalPass:
+        """Run the lexical arm."""
         hidden = 0 if allowed is None else int(len(allowed) - allowed.sum())
-        matches = tuple(_visible(self._holdings.lexical.search(text, DEPTH + hidden), allowed) for text in texts)
+        matches = tuple(_visible(self._arms.lexical.search(text, DEPTH + hidden), allowed) for text in texts)
         whole = matches[0]
-        signs = lexical_features(whole, self._holdings.lexical)
-        sure = self._judge.p_lexical(signs) if whole.numbers else 0.0
-        # Several errands need both arms, and one rare word can make the lexical arm sure of the wrong tool.
-        understood = len(texts) == 1 and signs.coverage > UNDERSTOOD
-        enough = understood and sure > strategy.lexical_above and not _is_tied(whole)
-        return Words(
+        features = lexical_features(whole, self._arms.lexical)
+        confidence = self._calibration.p_lexical(features) if whole.numbers else 0.0
+        # Several errands need both arms, and one rare word can make the lexical arm confident of the wrong tool.
+        understood = len(texts) == 1 and features.coverage > UNDERSTOOD
+        is_sufficient = understood and confidence > strategy.lexical_above and not _is_tied(whole)
+        return LexicalPass(
             texts=tuple(texts),
-            meant=tuple(with_typos_fixed(text, match.asked) for text, match in zip(texts, matches, strict=True)),
+            corrected=tuple(with_typos_fixed(text, match.asked) for text, match in zip(texts, matches, strict=True)),
             matches=matches,
             allowed=allowed,
-            signs=signs,
-            sure=sure,
-            enough=enough,
+            features=features,
+            confidence=confidence,
+            is_sufficient=is_sufficient,
         )
 
-    def lexical_only(self, words: Words) -> FusedResult:
-        """What the lexical arm says alone."""
-        match, sure = words.matches[0], words.sure
+    def lexical_only(self, words: LexicalPass) -> FusedResult:
+        """The ranking of the lexical arm alone."""
+        match, confidence = words.matches[0], words.confidence
         ranking = [
-            (number, sure * score / match.scores[0]) for number, score in zip(match.numbers, match.scores, strict=True)
+            (tool_id, confidence * score / match.scores[0])
+            for tool_id, score in zip(match.numbers, match.scores, strict=True)
         ]
         return FusedResult(
             words=words,
-            nearness=SILENT,
+            similarity=SILENT,
             vector=None,
             ranking=ranking,
-            lexical_sure=sure,
-            confidence=sure,
-            serves=1.0 if sure > WORDS_SERVE else 0.0,
+            confidence=confidence,
+            answerable=1.0 if confidence > WORDS_SERVE else 0.0,
             path="lexical",
         )
 
-    def dense_only(self, words: Words, vectors: Vectors) -> FusedResult:
-        """What the dense arm says alone."""
-        nearness = self._nearness(words, vectors)[0]
-        both = self.fused(words, vectors)
-        ranking = [(number, float(nearness.scores[number])) for number in nearness.nearest]
-        return both._replace(ranking=ranking, path="dense")
+    def dense_only(self, words: LexicalPass, vectors: Vectors) -> FusedResult:
+        """The ranking of the dense arm alone, with the confidence of both."""
+        fused = self.fused(words, vectors)
+        scores = fused.similarity.scores
+        ranking = [(tool_id, float(scores[tool_id])) for tool_id in fused.similarity.nearest]
+        return fused._replace(ranking=ranking, path="dense")
 
-    def fused(self, words: Words, vectors: Vectors, strategy: Strategy | None = None) -> FusedResult:
-        """What both say together; `vectors` are those of the request and of its parts."""
-        seen = self._nearness(words, vectors)
+    def fused(self, words: LexicalPass, vectors: Vectors, strategy: Strategy | None = None) -> FusedResult:
+        """The ranking of both arms together."""
+        similarities = self._arms.nearness(vectors, words.allowed) or [SILENT] * len(words.texts)
         others = words.matches[1:]
-        signs = [words.signs, *(lexical_features(match, self._holdings.lexical) for match in others)]
-        tools = len(self._holdings.lexical)
-        evidence = [
-            gather(match, said, near, self._holdings.meanings, text, rerank_depth(tools, whole=not place))
-            for place, (match, said, near, text) in enumerate(zip(words.matches, signs, seen, words.meant, strict=True))
+        features = [words.features, *(lexical_features(match, self._arms.lexical) for match in others)]
+        tools = len(self._arms.lexical)
+        candidates = [
+            gather(match, own, near, self._arms.meanings, text, rerank_depth(tools, whole=not place))
+            for place, (match, own, near, text) in enumerate(
+                zip(words.matches, features, similarities, words.corrected, strict=True)
+            )
         ]
-        ranking = self._fusion.ranking(evidence[0], evidence[1:])
-        small_talk = self._judge.small_talk(vectors[0]) if self._hears_small_talk else 0.0
-        prospect = confidence_features(evidence[0], ranking, len(others), small_talk)
-        heard = strategy is not None and words.sure > strategy.blended_above
+        ranking = self._fusion.ranking(candidates[0], candidates[1:])
+        small_talk = self._calibration.small_talk(vectors[0]) if self._detects_small_talk else 0.0
+        outcome = confidence_features(candidates[0], ranking, len(others), small_talk)
+        is_blended = strategy is not None and words.confidence > strategy.blended_above
         return FusedResult(
             words=words,
-            nearness=seen[0],
+            similarity=similarities[0],
             vector=vectors[0],
             ranking=ranking,
-            lexical_sure=words.sure,
-            confidence=self._judge.p_first(prospect),
-            serves=self._judge.p_answerable(prospect),
-            path="blended" if heard else "dense",
+            confidence=self._calibration.p_first(outcome),
+            answerable=self._calibration.p_answerable(outcome),
+            path="blended" if is_blended else "dense",
         )
-
-    def _nearness(self, words: Words, vectors: Vectors) -> list[Similarity]:
-        return self._holdings.nearness(vectors, words.allowed) or [SILENT] * len(words.texts)
 
 
 def _is_tied(match: LexicalMatch) -> bool:
@@ -199,65 +251,6 @@ def _visible(match: LexicalMatch, allowed: NDArray[np.bool_] | None) -> LexicalM
         return match
     kept = [(n, s) for n, s in zip(match.numbers, match.scores, strict=True) if allowed[n]][:DEPTH]
     return match._replace(numbers=tuple(n for n, _ in kept), scores=tuple(s for _, s in kept))
-
-
-# Why a tool stands where it stands for a request. The answer to "why was my tool not found?".
-
-
-def explanation(
-    holdings: Corpus,
-    findings: FusedResult,
-    strategy: Strategy,
-    query: str,
-    number: int,
-    *,
-    ranking: Sequence[tuple[int, float]],
-    path: Path,
-    reason: str,
-    warnings: tuple[str, ...],
-) -> Explanation:
-    """Put together what is known about one tool's part in one search."""
-    tool = holdings.tool(number)
-    asked = findings.words.matches[0].asked
-    every = holdings.lexical.search(query, len(holdings))
-    matched = holdings.lexical.matched([number], asked)[0]
-    order = [found for found, _ in ranking]
-    near = findings.nearness.scores
-    seen = number < len(near) and bool(near[number] > ABSENT)
-    # Without a dense arm nothing was read, and the table is not loaded for it.
-    close = holdings.meanings.read(findings.words.meant[0], [number] if seen else [])
-    nearest = ""
-    if holdings.dense is not None and findings.vector is not None and seen:
-        nearest = passages(tool)[holdings.dense.nearest_passage(findings.vector, number)]
-    return Explanation(
-        query=query,
-        name=tool.name,
-        rank=order.index(number) + 1 if number in order else None,
-        share=dict([*findings.ranking, *ranking]).get(number, 0.0),
-        path=path,
-        confidence=1.0 if path == "exact" else findings.confidence,
-        reason=reason,
-        tools=len(holdings),
-        lexical_rank=every.numbers.index(number) + 1 if number in every.numbers else None,
-        lexical_score=dict(zip(every.numbers, every.scores, strict=True)).get(number, 0.0),
-        matched=tuple(word.word for word in matched),
-        guessed=tuple(
-            (word.word, (word.meant,) if word.meant else word.terms) for word in asked if word.guessed or word.meant
-        ),
-        missing=tuple(word.word for word in asked if word not in matched),
-        dense_rank=int((near > near[number]).sum()) + 1 if seen else None,
-        cosine=float(near[number]) if seen else None,
-        nearest=nearest,
-        asked=float(close.asked.sum()),
-        told=float(close.told.sum()),
-        lexical_sure=findings.lexical_sure,
-        serves=findings.serves,
-        lexical_above=strategy.lexical_above,
-        blended_above=strategy.blended_above,
-        answer_above=strategy.answer_above,
-        parts=findings.words.texts[1:],
-        warnings=warnings,
-    )
 
 
 # A request for several things, taken apart by rules: "create a page and add a mountain photo" wants two tools.
@@ -329,32 +322,93 @@ def _is_dense(piece: str) -> bool:
     return any(len(word) >= 4 and is_unspaced(word) for word in words(piece))
 
 
-# What becomes of the findings: an answer, in which order and by which way, or a word on why there is none.
+# From a ranking to the answer: tools called by name come first, and where probably nothing fits there is none.
 
 ANSWER_CHATTER_ABOVE = 0.5  # "how are you?" has no word that points at a tool: a tool has to be very near
 NOTHING_FITS = "No tool fits this request."
 
 
-def verdict(
-    findings: FusedResult, strategy: Strategy, named: Sequence[int], *, tools: int, abstain: bool
-) -> tuple[list[tuple[int, float]], Path, str]:
-    """The ranking that becomes the answer, how it came about, and why it is empty.
+class Answer(NamedTuple):
+    """The ranking that becomes the hits."""
 
-    `named` are the tools that the request calls by name, `tools` is how many there are.
-    """
+    ranking: Ranking
+    path: Path
+    confidence: float  # how likely the first hit is right
+    reason: str = ""  # why there are no hits
+
+
+def decide(query: PendingQuery, result: FusedResult, named: Sequence[int], *, tools: int) -> Answer:
+    """The answer to a query; `named` are the tools that it calls by name, `tools` is how many there are."""
     if named:
-        rest = [(number, share) for number, share in findings.ranking if number not in named]
-        return [*((number, 1.0) for number in named), *rest], "exact", ""
-    if not findings.ranking:
-        return [], "none", NOTHING_FITS if tools else "There are no tools."
-    needed = strategy.answer_above
-    if needed and not findings.words.matches[0].asked:
+        rest = [(tool_id, share) for tool_id, share in result.ranking if tool_id not in named]
+        return Answer([*((tool_id, 1.0) for tool_id in named), *rest], "exact", 1.0)
+    if not result.ranking:
+        return Answer([], "none", 0.0, NOTHING_FITS if tools else "There are no tools.")
+    needed = query.strategy.answer_above
+    if needed and not result.words.matches[0].asked:
         needed = max(needed, ANSWER_CHATTER_ABOVE)
-    if abstain and findings.serves < needed:
-        return [], "none", NOTHING_FITS
-    return findings.ranking, findings.path, ""
+    if query.options.abstain and result.answerable < needed:
+        return Answer([], "none", 0.0, NOTHING_FITS)
+    return Answer(result.ranking, result.path, result.confidence)
 
 
-def confidence(path: Path, findings: FusedResult) -> float:
-    """How likely the first hit is right; a tool called by its name is, and no hit is not."""
-    return {"exact": 1.0, "none": 0.0}.get(path, findings.confidence)
+def clamp_limit(limit: int) -> int:
+    """A limit that an index serves."""
+    return max(0, min(limit, MAX_LIMIT))
+
+
+def without_search(query: str, limit: int) -> SearchResult | None:
+    """The answer where there is nothing to search for or nothing to return."""
+    if limit and words(query):
+        return None
+    reason = "The request has no words." if limit else "No tools were wanted."
+    return SearchResult(hits=(), confidence=0.0, path="none", took_ms=0.0, reason=reason)
+
+
+# Why a tool has its rank. The answer to "why was my tool not found?".
+
+
+def explanation(
+    corpus: Corpus, query: PendingQuery, result: FusedResult, answer: Answer, tool_id: int, warnings: tuple[str, ...]
+) -> Explanation:
+    """What both arms found about one tool in one search."""
+    tool, strategy, terms = corpus.tool(tool_id), query.strategy, result.words.matches[0].asked
+    every = corpus.lexical.search(query.text, len(corpus))
+    matched = corpus.lexical.matched([tool_id], terms)[0]
+    order = [found for found, _ in answer.ranking]
+    scores = result.similarity.scores
+    has_score = tool_id < len(scores) and bool(scores[tool_id] > ABSENT)
+    # Without a score nothing was reranked, and the table of the embedder is not loaded for it.
+    coverage = corpus.meanings.read(result.words.corrected[0], [tool_id] if has_score else [])
+    nearest = ""
+    if corpus.dense is not None and result.vector is not None and has_score:
+        nearest = passages(tool)[corpus.dense.nearest_passage(result.vector, tool_id)]
+    return Explanation(
+        query=query.text,
+        name=tool.name,
+        rank=order.index(tool_id) + 1 if tool_id in order else None,
+        share=dict([*result.ranking, *answer.ranking]).get(tool_id, 0.0),
+        path=answer.path,
+        confidence=1.0 if answer.path == "exact" else result.confidence,
+        reason=answer.reason,
+        tools=len(corpus),
+        lexical_rank=every.numbers.index(tool_id) + 1 if tool_id in every.numbers else None,
+        lexical_score=dict(zip(every.numbers, every.scores, strict=True)).get(tool_id, 0.0),
+        matched=tuple(term.word for term in matched),
+        guessed=tuple(
+            (term.word, (term.meant,) if term.meant else term.terms) for term in terms if term.guessed or term.meant
+        ),
+        missing=tuple(term.word for term in terms if term not in matched),
+        dense_rank=int((scores > scores[tool_id]).sum()) + 1 if has_score else None,
+        cosine=float(scores[tool_id]) if has_score else None,
+        nearest=nearest,
+        asked=float(coverage.asked.sum()),
+        told=float(coverage.told.sum()),
+        lexical_sure=result.words.confidence,
+        serves=result.answerable,
+        lexical_above=strategy.lexical_above,
+        blended_above=strategy.blended_above,
+        answer_above=strategy.answer_above,
+        parts=result.words.texts[1:],
+        warnings=warnings,
+    )

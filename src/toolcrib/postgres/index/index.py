@@ -29,13 +29,23 @@ from toolcrib.search.corpus import ToolFilter, names_in
 from toolcrib.search.dense import Similarity
 from toolcrib.search.embedders.builtin import BuiltinEmbedder, checked
 from toolcrib.search.embedders.embedder import Embedder, FallibleEmbedder
-from toolcrib.search.index import MAX_LIMIT
 from toolcrib.search.kernels.rows import Vectors
 from toolcrib.search.lexical import QueryTerm
-from toolcrib.search.query import STRATEGIES, QueryRunner, Strategy, Words, confidence, parts, strategy_for, verdict
+from toolcrib.search.query import (
+    DEFAULT_OPTIONS,
+    STRATEGIES,
+    PendingQuery,
+    QueryRunner,
+    SearchOptions,
+    Strategy,
+    clamp_limit,
+    decide,
+    strategy_for,
+    texts_of,
+    without_search,
+)
 from toolcrib.search.rerank import LateInteraction
 from toolcrib.search.result import Hit, SearchResult, companion_reason, why, with_companions
-from toolcrib.search.text import words
 from toolcrib.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -87,12 +97,9 @@ def answer(
     tools = {found[identity].name: found[identity] for identity, _ in best if identity in found}
     there = _visible(connection, request, {other for tool in tools.values() for other in tool.related})
     ranked = [(found[identity].name, share) for identity, share in best if identity in found]
-
-    def companions(name: str) -> list[str]:
-        return [other for other in tools[name].related if other in there]
-
+    companions = {name: [other for other in tool.related if other in there] for name, tool in tools.items()}
     return tuple(
-        Hit(name=name, score=share, why=companion_reason(owner) if owner else why(_said(tools[name], asked)))
+        Hit(name=name, score=share, why=companion_reason(owner) if owner else why(_matched_words(tools[name], asked)))
         for name, share, owner in with_companions(ranked, companions, limit)
     )
 
@@ -114,7 +121,7 @@ def _visible(connection: "Connection[Any]", request: Request, names: Collection[
     return {name for (name,) in rows}
 
 
-def _said(tool: _Found, asked: Sequence[QueryTerm]) -> list[str]:
+def _matched_words(tool: _Found, asked: Sequence[QueryTerm]) -> list[str]:
     matched = [word for word in asked if word.known and not tool.terms.isdisjoint(map(term_hash, word.terms))]
     return [word.meant or word.word for word in matched]
 
@@ -280,8 +287,7 @@ class PostgresIndex:
         *,
         tenant: str = "",
         strategies: Sequence[Strategy] = STRATEGIES,
-        abstain: bool = True,
-        decompose: bool = True,
+        options: SearchOptions = DEFAULT_OPTIONS,
         connections: int = CONNECTIONS,
         clock: Callable[[], float] = monotonic,
     ) -> None:
@@ -289,10 +295,9 @@ class PostgresIndex:
         self._reader = self._embedder if isinstance(self._embedder, BuiltinEmbedder) else BuiltinEmbedder()
         self._shelf = TenantIndex(url, tenant, self._embedder, connections=connections)
         self._strategies = strategies
-        self._abstain = abstain
-        self._decompose = decompose
+        self._options = options
         self._filters: tuple[Filter, ...] = ()
-        self._asking = FallibleEmbedder(self._embedder, clock)
+        self._fallible = FallibleEmbedder(self._embedder, clock)
 
     def __len__(self) -> int:
         """How many tools the tenant has."""
@@ -322,27 +327,33 @@ class PostgresIndex:
                 if emptied:
                     make_slow_indexes(connection, self._embedder.dimensions)
 
-    def search(self, query: str, *, limit: int = 5, where: ToolFilter | None = None) -> SearchResult:
+    def search(
+        self, query: str, *, limit: int = 5, where: ToolFilter | None = None, options: SearchOptions | None = None
+    ) -> SearchResult:
         """The tools that serve a request, best first, at most `limit`; none when nothing fits.
 
         `where` has to be a `Filter`, or to say itself as one: tools that it hides are left out by the database.
         """
         began = perf_counter()
-        limit = max(0, min(limit, MAX_LIMIT))
-        if not limit or not words(query):
-            reason = "The request has no words." if limit else "No tools were wanted."
-            return SearchResult(hits=(), confidence=0.0, path="none", took_ms=0.0, reason=reason)
+        limit = clamp_limit(limit)
+        if (empty := without_search(query, limit)) is not None:
+            return empty
         request = Request(self._shelf.table, self._shelf.tenant, (*self._filters, *_filters(where)))
-        asked = self._shelf.read(lambda connection: self._ask(connection, request, query))
-        # No connection is held meanwhile: this may be a call over the network.
-        vectors, warnings = (None, ()) if asked.said.enough else self._asking.embed_queries(asked.said.meant)
-        found = self._shelf.read(lambda connection: self._found(connection, request, asked, vectors, limit))
+        chosen = options or self._options
+        pending = self._shelf.read(lambda connection: self._start(connection, request, query, chosen))
+        vectors, warnings = None, ()
+        if pending.query.needs_vectors:
+            # No connection is held meanwhile: this may be a call over the network.
+            vectors, warnings = self._fallible.embed_queries(pending.query.words.corrected)
+        found = self._shelf.read(lambda connection: self._finish(connection, request, pending, vectors, limit))
         took_ms = (perf_counter() - began) * 1000
         return SearchResult(**found, took_ms=took_ms, warnings=warnings)
 
-    async def search_async(self, query: str, *, limit: int = 5, where: ToolFilter | None = None) -> SearchResult:
+    async def search_async(
+        self, query: str, *, limit: int = 5, where: ToolFilter | None = None, options: SearchOptions | None = None
+    ) -> SearchResult:
         """The same from an event loop, which is not held up meanwhile."""
-        return await asyncio.to_thread(self.search, query, limit=limit, where=where)
+        return await asyncio.to_thread(self.search, query, limit=limit, where=where, options=options)
 
     def only(self, where: ToolFilter) -> "PostgresIndex":
         """The same index, which never finds what `where`, a `Filter`, hides. How rare a word is still counts it."""
@@ -363,29 +374,25 @@ class PostgresIndex:
     ) -> None:
         self.close()
 
-    def _ask(self, connection: "Connection[Any]", request: Request, query: str) -> "_Asked":
+    def _start(self, connection: "Connection[Any]", request: Request, query: str, options: SearchOptions) -> "_Pending":
         size = self._shelf.size(connection)
         strategy = strategy_for(size.tools, self._strategies)
-        texts = (query, *(parts(query) if self._decompose and strategy.decompose else ()))
-        lexical = PostgresLexical(connection, request, self._shelf.words.read(connection, texts, size))
-        arms = _Arms(lexical, LateInteraction(self._reader))
-        inquiry = QueryRunner(arms, self._embedder)
-        said = inquiry.words(texts, None, strategy)
-        return _Asked(query=query, size=size, strategy=strategy, arms=arms, inquiry=inquiry, said=said)
+        terms = self._shelf.words.read(connection, texts_of(query, options, strategy), size)
+        arms = _Arms(PostgresLexical(connection, request, terms), LateInteraction(self._reader))
+        runner = QueryRunner(arms, self._embedder)
+        return _Pending(query=runner.start(query, options, strategy), size=size, arms=arms, runner=runner)
 
-    def _found(
-        self, connection: "Connection[Any]", request: Request, asked: "_Asked", vectors: Vectors | None, limit: int
+    def _finish(
+        self, connection: "Connection[Any]", request: Request, pending: "_Pending", vectors: Vectors | None, limit: int
     ) -> dict[str, Any]:
-        if vectors is None:
-            findings = asked.inquiry.lexical_only(asked.said)
-        else:
-            asked.arms.dense = PostgresDense(connection, request, self._shelf.sample, asked.size.tools)
-            asked.arms.ranked = sorted({number for match in asked.said.matches for number in match.numbers})
-            findings = asked.inquiry.fused(asked.said, vectors, asked.strategy)
-        named = ids_named_in(connection, request, asked.query)
-        ranking, path, reason = verdict(findings, asked.strategy, named, tools=asked.size.tools, abstain=self._abstain)
-        hits = answer(connection, request, asked.said.matches[0].asked, ranking, limit)
-        return {"hits": hits, "confidence": confidence(path, findings), "path": path, "reason": reason}
+        query, tools = pending.query, pending.size.tools
+        if vectors is not None:
+            pending.arms.dense = PostgresDense(connection, request, self._shelf.sample, tools)
+            pending.arms.ranked = sorted({tool_id for match in query.words.matches for tool_id in match.numbers})
+        result = pending.runner.finish(query, vectors)
+        decided = decide(query, result, ids_named_in(connection, request, query.text), tools=tools)
+        hits = answer(connection, request, query.words.matches[0].asked, decided.ranking, limit)
+        return {"hits": hits, "confidence": decided.confidence, "path": decided.path, "reason": decided.reason}
 
 
 @dataclass(slots=True)
@@ -407,15 +414,13 @@ class _Arms:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """A request on its way: what is known of it before the arms are compared."""
+class _Pending:
+    """A query between its two halves."""
 
-    query: str
+    query: PendingQuery
     size: Size
-    strategy: Strategy
     arms: _Arms
-    inquiry: QueryRunner
-    said: Words
+    runner: QueryRunner
 
 
 def _filters(where: ToolFilter | None) -> tuple[Filter, ...]:

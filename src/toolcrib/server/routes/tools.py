@@ -4,7 +4,6 @@ import asyncio
 import time
 from dataclasses import asdict
 from typing import Annotated, Any
-from weakref import WeakKeyDictionary
 
 from fastapi import APIRouter, Query
 
@@ -16,6 +15,7 @@ from toolcrib.errors import UnknownToolError
 from toolcrib.evals.retrieval import discoverability
 from toolcrib.policy.policy import Decision
 from toolcrib.search.index import ToolIndex
+from toolcrib.search.query import SearchOptions
 from toolcrib.search.result import Hit
 from toolcrib.server.middleware import refused
 from toolcrib.server.schemas import (
@@ -39,6 +39,8 @@ from toolcrib.tools.tool import Tool
 search_routes = APIRouter(prefix="/api", tags=["search"])
 
 NEAREST = 3
+BY_WORDS = SearchOptions(arms="lexical", abstain=False, decompose=False)
+ALWAYS_ANSWER = SearchOptions(abstain=False)
 
 
 @search_routes.post("/search")
@@ -50,7 +52,6 @@ async def search(query: SearchQuery, house: ServicesHere) -> Found:
 def _search(house: Services, query: str, limit: int) -> Found:
     index, toolbox = house.index, house.toolbox()
     found = index.search(query, limit=limit)
-    plain, willing = _others(house)
     return Found(
         hits=[_explained(index, toolbox, query, hit) for hit in found.hits],
         confidence=found.confidence,
@@ -58,8 +59,8 @@ def _search(house: Services, query: str, limit: int) -> Found:
         took_ms=found.took_ms,
         reason=found.reason,
         warnings=list(found.warnings),
-        bm25=_seen(toolbox, plain.search(query, limit=limit).names),
-        nearest=[] if found.hits else _seen(toolbox, willing.search(query, limit=NEAREST).names),
+        bm25=_seen(toolbox, index.search(query, limit=limit, options=BY_WORDS).names),
+        nearest=[] if found.hits else _seen(toolbox, index.search(query, limit=NEAREST, options=ALWAYS_ANSWER).names),
     )
 
 
@@ -78,22 +79,6 @@ def _explained(index: ToolIndex, toolbox: Toolbox, query: str, hit: Hit) -> Expl
         matched=list(why.matched),
         missing=list(why.missing),
     )
-
-
-_by_words: WeakKeyDictionary[ToolIndex, tuple[ToolIndex, ToolIndex]] = WeakKeyDictionary()
-
-
-def _others(house: Services) -> tuple[ToolIndex, ToolIndex]:
-    """Two more indexes of the same tools: words alone, and one that always answers. Made when first asked for."""
-    index = house.index
-    found = _by_words.get(index)
-    if found is None:
-        catalog = house.served.crib.catalog
-        found = _by_words[index] = (
-            ToolIndex(catalog, arms="lexical", abstain=False, decompose=False),
-            ToolIndex(catalog, abstain=False),
-        )
-    return found
 
 
 def _seen(toolbox: Toolbox, names: tuple[str, ...]) -> list[str]:

@@ -3,7 +3,7 @@
 import pytest
 from inline_snapshot import snapshot
 
-from toolcrib.agent.confirmation import Confirmations, Reply, confirmation_request, declined, not_confirmed, reply
+from toolcrib.agent.confirmation import ASK_AND_END, Confirmations, ReplyKind, classify_reply, declined, not_confirmed
 from toolcrib.agent.events import ConfirmationRequired
 from toolcrib.discovery.confirmation import Approval, PendingApproval
 from toolcrib.discovery.tokens import count_tokens
@@ -23,7 +23,7 @@ PENDING = PendingApproval.of("delete_page", {"slug": "old"}, "it is destructive"
     ],
 )  # fmt: skip
 def test_a_clear_no_is_a_no(text: str) -> None:
-    assert reply(text) is Reply.NO
+    assert classify_reply(text) is ReplyKind.NO
 
 
 @pytest.mark.parametrize(
@@ -35,16 +35,20 @@ def test_a_clear_no_is_a_no(text: str) -> None:
     ],
 )  # fmt: skip
 def test_everything_else_is_for_the_model_to_read(text: str) -> None:
-    assert reply(text) is Reply.OTHER
+    assert classify_reply(text) is ReplyKind.OTHER
 
 
 @pytest.mark.parametrize("text", ["What would happen?", "Wirklich?", "是吗？", "هل أنت متأكد؟", "which page ?"])
 def test_a_question_back_is_neither(text: str) -> None:
-    assert reply(text) is Reply.QUESTION
+    assert classify_reply(text) is ReplyKind.QUESTION
 
 
 def test_what_the_model_hears() -> None:
-    said = [confirmation_request(PENDING).text, not_confirmed("delete_page").text, declined("delete_page").text]
+    said = [
+        PENDING.as_result(next_step=ASK_AND_END).text,
+        not_confirmed("delete_page").text,
+        declined("delete_page").text,
+    ]
     assert [(text, count_tokens(text)) for text in said] == snapshot(
         [
             (
@@ -65,7 +69,7 @@ Tell the user what would happen, ask them, and end your turn.\
 
 
 def test_long_arguments_are_shortened_for_the_model() -> None:
-    text = confirmation_request(PendingApproval.of("write", {"text": "x" * 10_000})).text
+    text = PendingApproval.of("write", {"text": "x" * 10_000}).as_result().text
     assert len(text) < 2_500
     assert "... (shortened)" in text
     assert "because" not in text
@@ -84,7 +88,7 @@ async def test_a_yes_is_for_one_call(session: Session) -> None:
     first = Confirmations(session, emit=lambda event: None)
     await first(PENDING, False)
     later = Confirmations(session, emit=lambda event: None)
-    await later.hear("yes")
+    await later.read_reply("yes")
     assert await later(PENDING, True) == Approval(tool="delete_page", digest=PENDING.digest)
     again = await later(PENDING, True)
     assert not isinstance(again, Approval)
@@ -93,6 +97,6 @@ async def test_a_yes_is_for_one_call(session: Session) -> None:
 async def test_without_the_models_word_a_yes_is_not_used_up(session: Session) -> None:
     await Confirmations(session, emit=lambda event: None)(PENDING, False)
     later = Confirmations(session, emit=lambda event: None)
-    await later.hear("yes")
+    await later.read_reply("yes")
     assert not isinstance(await later(PENDING, False), Approval)
     assert isinstance(await later(PENDING, True), Approval)

@@ -1,9 +1,9 @@
-"""Calls that wait for the user's yes: asked in one turn, answered in a later one, never by the model.
+"""Calls that wait for the user's confirmation: asked in one turn, answered in a later one, never by the model.
 
-A question is kept in the session, bound to one tool with exactly these arguments, used once, and gone after an hour.
-There are two ways to answer it. A door shows a button and calls `runner.confirm`. Or the user answers in words, and the
-model calls again with `confirmed: true`: that counts only for a question of the turn before, and only when what the
-user said since is neither a no nor a question back.
+A question is stored in the session, belongs to one tool with exactly these arguments, is answered once, and expires
+after an hour. There are two ways to answer it. A client shows a button and calls `runner.confirm`. Or the user answers
+in words, and the model calls again with `confirmed: true`: that counts only for a question of the turn before, and only
+if the user's message is neither a no nor a question.
 """
 
 import re
@@ -18,22 +18,20 @@ from toolcrib.agent.history import user_texts
 from toolcrib.discovery.confirmation import Approval, PendingApproval
 from toolcrib.stores.record import Confirmation
 from toolcrib.stores.session import CONFIRMATION_EXPIRES_IN, Session
-from toolcrib.tools.result import ToolResult, as_json
+from toolcrib.tools.result import ToolResult
 
-# What a user's words say to an open question: no, a question back, or something a model may read as yes.
-
-# What stands in a conversation for the press of a button. For the model: doors go by the event's `approved`.
+# The user's message when they press a button, for the model: clients read the event's `approved`.
 BUTTON_YES = "Yes, go ahead with {tool}."
 BUTTON_NO = "No, do not call {tool}."
 _PRESSED = re.compile(r"(?:Yes, go ahead with|No, do not call) [\w-]+\.", re.ASCII)
 
 
-class Reply(StrEnum):
-    """How a message answers."""
+class ReplyKind(StrEnum):
+    """How a message answers an open question."""
 
     NO = "no"
-    QUESTION = "question"  # neither yes nor no: they want to know more
-    OTHER = "other"
+    QUESTION = "question"  # neither yes nor no: the user wants to know more
+    OTHER = "other"  # perhaps a yes: that is for the model to read
 
 
 # A message that begins with one of these is a no.
@@ -67,36 +65,36 @@ _QUESTION_ENDS = ("?", "？", "؟", "¿")
 
 
 def is_pressed(text: str) -> bool:
-    """Whether a message stands for a button, and is in no language of the user's."""
+    """Whether a message stands for a button, and so does not show the user's language."""
     return _PRESSED.fullmatch(text.strip()) is not None
 
 
-def reply(text: str) -> Reply:
+def classify_reply(text: str) -> ReplyKind:
     """How a user's message answers an open question."""
-    said = " ".join(text.casefold().split())
-    if said.startswith(_NO_BEGINNINGS):
-        return Reply.NO
-    words = [word for word in map(_letters, said.split()) if word]
-    if words and not said.startswith(_STILL_YES):
+    folded = " ".join(text.casefold().split())
+    if folded.startswith(_NO_BEGINNINGS):
+        return ReplyKind.NO
+    words = [word for word in map(_letters, folded.split()) if word]
+    if words and not folded.startswith(_STILL_YES):
         if words[0] in _NO:
-            return Reply.NO
+            return ReplyKind.NO
         joined = set(words) | {f"{one}-{two}" for one, two in pairwise(words)}
         if len(words) <= _SHORT_WORDS and joined & _NO_WITHIN:
-            return Reply.NO
-    return Reply.QUESTION if said.endswith(_QUESTION_ENDS) else Reply.OTHER
+            return ReplyKind.NO
+    return ReplyKind.QUESTION if folded.endswith(_QUESTION_ENDS) else ReplyKind.OTHER
 
 
 def _letters(word: str) -> str:
-    """A word without what stands around it. Marks belong to it: Hindi writes its vowels with them."""
+    """A word without punctuation. Combining marks stay: Hindi writes its vowels with them."""
     kept = (one for one in word.replace("’", "'") if one == "'" or unicodedata.category(one)[0] in "LM")
     return "".join(kept).strip("'")
 
 
-_MOST_ARGUMENT_CHARACTERS = 2_000
+ASK_AND_END = "Tell the user what would happen, ask them, and end your turn."
 
 
 class Confirmations:
-    """The questions of one session during one turn; a `Confirmer` for the toolset."""
+    """The open questions of one session during one turn; a `Confirmer` for the toolset."""
 
     def __init__(
         self,
@@ -110,32 +108,32 @@ class Confirmations:
         self._emit = emit
         self._in_words = in_words
         self._expires_in = expires_in
-        self._answerable: frozenset[str] = frozenset()  # by the words of this turn
-        self._declined: frozenset[str] = frozenset()  # digests of calls the user has said no to in this turn
+        self._answerable: frozenset[str] = frozenset()  # by the user's message of this turn
+        self._declined: frozenset[str] = frozenset()  # digests of calls that the user declined in this turn
 
-    async def hear(self, text: str) -> tuple[Confirmation, ...]:
-        """The user said something: which questions may be taken as answered by it; those it declines are given."""
+    async def read_reply(self, text: str) -> tuple[Confirmation, ...]:
+        """Read the user's message as an answer to the questions of the last turn; returns those that it declines."""
         last = self._questions_of_last_turn()
-        said = reply(text)
-        if said is Reply.NO:
+        kind = classify_reply(text)
+        if kind is ReplyKind.NO:
             for one in last:
                 await self.decline(one)
             return last
-        if said is Reply.OTHER and self._in_words:
+        if kind is ReplyKind.OTHER and self._in_words:
             self._answerable = frozenset(one.id for one in last)
         return ()
 
     async def decline(self, confirmation: Confirmation) -> None:
-        """The user said no by a button: the question is gone, and the same call is not asked about again."""
+        """Close a question that the user answered with no; the same call is not asked about again in this turn."""
         await self._session.decline_confirmation(confirmation.id)
         self._declined |= {confirmation.digest}
 
-    async def grant(self, confirmation: Confirmation) -> None:
-        """The user agreed by a button: the call that follows may take this one."""
+    def accept(self, confirmation: Confirmation) -> None:
+        """Accept a question that the user answered by a button: the call that follows may take it."""
         self._answerable = frozenset({confirmation.id})
 
     async def __call__(self, pending: PendingApproval, confirmed: bool, /) -> Approval | ToolResult:
-        """The user's yes to this call, or what the model hears instead."""
+        """The user's approval of this call, or the result that the model gets instead."""
         open_questions = self._session.confirmations
         same = [one for one in open_questions if one.digest == pending.digest]
         if confirmed:
@@ -159,7 +157,7 @@ class Confirmations:
             )
         )
         changed = confirmed and any(one.tool == pending.tool and one.id in self._answerable for one in open_questions)
-        return confirmation_request(pending, changed=changed)
+        return pending.as_result(note="They agreed to other arguments." if changed else "", next_step=ASK_AND_END)
 
     async def _ask(self, pending: PendingApproval) -> Confirmation:
         return await self._session.add_confirmation(
@@ -167,8 +165,9 @@ class Confirmations:
         )
 
     def _questions_of_last_turn(self) -> tuple[Confirmation, ...]:
-        """Those asked since the user last said something other than a question back."""
-        since = next((at for at, text in user_texts(self._session.history) if reply(text) is not Reply.QUESTION), "")
+        """The questions since the user's last message that was not itself a question."""
+        texts = user_texts(self._session.history)
+        since = next((at for at, text in texts if classify_reply(text) is not ReplyKind.QUESTION), "")
         try:
             moment = datetime.fromisoformat(since)
         except ValueError:
@@ -176,26 +175,11 @@ class Confirmations:
         return tuple(one for one in self._session.confirmations if one.created_at >= moment)
 
 
-def confirmation_request(pending: PendingApproval, *, changed: bool = False) -> ToolResult:
-    """Nothing has happened, and what would."""
-    said = as_json(pending.arguments)
-    if len(said) > _MOST_ARGUMENT_CHARACTERS:
-        said = f"{said[:_MOST_ARGUMENT_CHARACTERS]}... (shortened)"
-    because = f", because {pending.reason}" if pending.reason else ""
-    other = " They agreed to other arguments." if changed else ""
-    return ToolResult(
-        text=f"requires_confirmation: {pending.tool} was not called. The user has to agree first{because}.{other}\n"
-        f"It would be called with {said}\n"
-        "Tell the user what would happen, ask them, and end your turn.",
-        value=pending,
-    )
-
-
 def not_confirmed(tool: str) -> ToolResult:
-    """The model says that the user agreed, and they have not yet."""
+    """The model claims an agreement that the user has not given."""
     return ToolResult.failure(f"{tool} was not called: the user has not agreed yet, and you cannot for them. Ask them.")
 
 
 def declined(tool: str) -> ToolResult:
-    """The user said no."""
+    """The user declined the call."""
     return ToolResult.failure(f"{tool} was not called: the user declined. Do not call it again; go on without it.")

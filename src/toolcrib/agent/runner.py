@@ -61,7 +61,7 @@ def stream(session: Session, text: str, *, crib: Crib, context: object = None) -
     async def work(emit: Emit) -> None:
         turn = Turn(crib, session, emit, context)
         turn.recorder.emit(RunStarted(session=session.id, text=text, model=turn.model))
-        await turn.confirmations.hear(text)
+        await turn.confirmations.read_reply(text)
         await _answered(turn, crib, TurnInput(text))
 
     return _events(work)
@@ -87,7 +87,7 @@ def confirm(
             await turn.confirmations.decline(question)
             await _answered(turn, crib, TurnInput(text))
             return
-        await turn.confirmations.grant(question)
+        turn.confirmations.accept(question)
         turn.toolbox.activate([question.tool])
         said = ModelRequest(parts=[UserPromptPart(text)])
         arguments = {**question.arguments, CONFIRMED: True}

@@ -1,7 +1,8 @@
-"""What a user agrees to: one call of one tool with exactly these arguments, and nothing near it.
+"""Confirmation of a call: the user agrees to one tool with exactly these arguments, and to nothing similar.
 
-The toolbox makes a `PendingApproval` and takes an `Approval`; who shows it to the user, how long it waits and how the
-answer comes back is for the agent, the gateway or the server. A model can make neither: no argument of a tool is one.
+The toolbox makes a `PendingApproval` and takes an `Approval`. How the user is asked, how long a question waits and how
+the answer comes back is up to the agent, the gateway or the server. A model can make neither: no argument of a tool is
+one. Here is also what models and users read about a call that waits.
 """
 
 import hashlib
@@ -14,14 +15,16 @@ from toolcrib.discovery.arguments import properties_of
 from toolcrib.tools.result import ToolResult, as_json
 from toolcrib.tools.tool import Tool
 
-# The argument `confirmed`: by it a model says that the user agreed to a call. Its word alone proves nothing.
+MOST_ARGUMENT_CHARACTERS = 2_000  # in the text for the model; the pending approval itself holds all of them
+CALL_AGAIN = "Tell the user what would happen. Call it again with the same arguments only after they agree."
 
+# The argument by which a model says that the user agreed to a call. That alone is no proof.
 CONFIRMED = "confirmed"
 CONFIRMED_SCHEMA = {"type": "boolean", "description": "true once the user agreed to this very call"}
 
 
 def with_confirmed(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of a tool that asks first, as the model sees it."""
+    """The schema that the model sees of a tool that asks first."""
     properties: Mapping[str, Any] = parameters["properties"]
     if CONFIRMED in properties:
         return dict(parameters)
@@ -29,17 +32,17 @@ def with_confirmed(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_confirmed(arguments: object, tool: Tool | None) -> tuple[object, bool]:
-    """The arguments of the tool alone, and whether the model says that the user agreed."""
+    """The tool's own arguments, and whether the model says that the user agreed."""
     if not isinstance(arguments, dict):
         return arguments, False
     sent = cast("dict[str, Any]", arguments)
-    if tool is not None and CONFIRMED in properties_of(tool.parameters):  # a word of the tool's own, and ours too
+    if tool is not None and CONFIRMED in properties_of(tool.parameters):  # the tool has an argument of that name
         return sent, sent.get(CONFIRMED) is True
     return _stripped(sent)
 
 
 def _stripped(arguments: dict[str, Any]) -> tuple[dict[str, Any], bool]:
-    """Arguments without `confirmed`; tools that call other tools may have it one level down, where models put it."""
+    """Arguments without `confirmed`; models also put it one level down, in tools that call other tools."""
     kept: dict[str, Any] = {}
     confirmed = arguments.get(CONFIRMED) is True
     for key, value in arguments.items():
@@ -52,9 +55,6 @@ def _stripped(arguments: dict[str, Any]) -> tuple[dict[str, Any], bool]:
         else:
             kept[key] = value
     return kept, confirmed
-
-
-_MOST_ARGUMENT_CHARACTERS = 2_000  # in the text for the model; the pending approval itself holds all of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,32 +80,34 @@ class PendingApproval:
         return cls(tool=tool, arguments=dict(arguments), digest=digest(tool, arguments), reason=reason)
 
     def approve(self) -> Approval:
-        """The yes to this call. Only for code that has asked the user."""
+        """The user's yes to this call. Only for code that has asked the user."""
         return Approval(tool=self.tool, digest=self.digest)
 
-    def as_result(self) -> ToolResult:
-        """What the model hears: nothing has happened yet, and what would."""
-        said = as_json(self.arguments)
-        if len(said) > _MOST_ARGUMENT_CHARACTERS:
-            said = f"{said[:_MOST_ARGUMENT_CHARACTERS]}... (shortened)"
+    def as_result(self, *, note: str = "", next_step: str = CALL_AGAIN) -> ToolResult:
+        """The result for the model: the call was not made, what it would be, and what to do next."""
         because = f", because {self.reason}" if self.reason else ""
-        return ToolResult(
-            text=f"requires_confirmation: {self.tool} was not called. The user has to agree first{because}.\n"
-            f"It would be called with {said}\n"
-            "Tell the user what would happen. Call it again with the same arguments only after they agree.",
-            value=self,
-        )
+        first = f"requires_confirmation: {self.tool} was not called. The user has to agree first{because}."
+        arguments = shorten(as_json(self.arguments), MOST_ARGUMENT_CHARACTERS)
+        text = f"{first}{note and f' {note}'}\nIt would be called with {arguments}\n{next_step}"
+        return ToolResult(text=text, value=self)
+
+
+def shorten(arguments: str, most_characters: int, note: str = "shortened") -> str:
+    """Arguments as JSON, cut to so many characters; `note` says that they were."""
+    if len(arguments) <= most_characters:
+        return arguments
+    return f"{arguments[:most_characters]}... ({note})"
 
 
 def digest(tool: str, arguments: Mapping[str, Any]) -> str:
-    """A fingerprint of one call: the same for the same tool and arguments, in whatever order they stand."""
+    """A fingerprint of one call: the same for the same tool and arguments, whatever the order of the keys."""
     foreign = 0
 
-    def told_apart(value: object) -> list[str]:
+    def distinct(value: object) -> list[str]:
         nonlocal foreign
         foreign += 1
         return [type(value).__qualname__, repr(value)]
 
-    said = json.dumps([tool, arguments], sort_keys=True, separators=(",", ":"), default=told_apart)
-    # With their number, what JSON cannot say is never taken for the list that spells it.
-    return hashlib.sha256(f"{foreign} {said}".encode()).hexdigest()
+    text = json.dumps([tool, arguments], sort_keys=True, separators=(",", ":"), default=distinct)
+    # The count keeps a value that JSON cannot express apart from the list that stands for it.
+    return hashlib.sha256(f"{foreign} {text}".encode()).hexdigest()

@@ -17,7 +17,7 @@ import mcp_types
 from mcp import MCPError
 from mcp.shared.exceptions import NoBackChannelError
 
-from toolcrib.discovery.confirmation import PendingApproval
+from toolcrib.discovery.confirmation import PendingApproval, shorten
 from toolcrib.gateway.clients import SECONDS, CallerContext
 from toolcrib.gateway.surface import refusal, text_answer
 from toolcrib.sources.source import Clock
@@ -76,11 +76,10 @@ class PendingConfirmations:
 
 def question(pending: PendingApproval) -> str:
     """What the user reads."""
-    said = clean_json(pending.arguments)
-    if len(said) > _MOST_ARGUMENT_CHARACTERS:
-        said = f"{said[:_MOST_ARGUMENT_CHARACTERS]}... ({len(said):,} characters in all)"
+    arguments = clean_json(pending.arguments)
+    shown = shorten(arguments, _MOST_ARGUMENT_CHARACTERS, note=f"{len(arguments):,} characters in all")
     because = f" You are asked because {pending.reason}." if pending.reason else ""
-    return f"Allow {pending.tool} to run with these arguments?{because}\n{said}"
+    return f"Allow {pending.tool} to run with these arguments?{because}\n{shown}"
 
 
 def input_required(pending: PendingApproval, state: str) -> mcp_types.InputRequiredResult:

@@ -121,8 +121,9 @@ class Crib:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
         await self.llm.__aexit__(kind, error, trace)
-        if self.sessions is not self.store:
-            await self.sessions.close()
+        opened = vars(self).get("sessions")  # not the property: that would open a store only to close it
+        if opened is not None and opened is not self.store:
+            await opened.close()
 
     async def stream(self, text: str, *, session: str | None = None, context: object = None) -> "AsyncGenerator[Event]":
         """What happens while the agent answers. Without a name, the talk goes on in the crib's own session.

@@ -46,7 +46,7 @@ def test_what_is_in_the_way_is_told_without_secrets(tmp_path: Path) -> None:
 
 async def test_a_server_that_is_about_to_end_is_not_ready() -> None:
     app = create_app(Served(crib=Crib(Shop().catalog), store=SqliteStore(None)))
-    app.state.house.warming.done = app.state.house.runs.closing = True
+    app.state.services.warming.done = app.state.services.runs.closing = True
     here = httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://127.0.0.1")
     async with here as client:
         ready = await client.get("/health/ready")

@@ -21,6 +21,7 @@ from toolcrib.agent.crib import Crib
 from toolcrib.agent.events import Event, RunStarted
 from toolcrib.agent.runner import stream
 from toolcrib.errors import ServerBusyError, StoreError
+from toolcrib.server.metrics import Metrics
 from toolcrib.server.runs import Runs
 from toolcrib.stores.session import Session
 from toolcrib.stores.sqlite.store import SqliteStore
@@ -40,19 +41,16 @@ async def wait_for_archive() -> str:
 """
 
 
-class NoWatch:
-    """Nobody counts."""
-
-    def began(self) -> None: ...
-    def happened(self, event: Event) -> None: ...
-    def ended(self) -> None: ...
+def metrics() -> Metrics:
+    """Metrics that know no tool."""
+    return Metrics(is_tool=lambda name: False)
 
 
 async def test_a_run_that_is_nearly_done_is_finished_first() -> None:
     shop = Shop()
     _, model = scripted([("search_images", {"query": "fern"})], "Here it is.")
     crib = Crib(shop.catalog, model=model)
-    runs = Runs(most=5, watch=NoWatch())
+    runs = Runs(most=5, metrics=metrics())
     async with SqliteStore(None) as store:
         async with store.open("s"):
             pass
@@ -70,7 +68,7 @@ async def test_a_run_that_takes_too_long_is_parked_and_a_new_one_refused() -> No
     async with SqliteStore(None) as store:
         async with store.open("s"):
             pass
-        runs = Runs(most=5, watch=NoWatch())
+        runs = Runs(most=5, metrics=metrics())
         run = await runs.start(store, "s", lambda session: stream(session, "fetch it", crib=crib))
         with anyio.fail_after(PATIENCE):
             await shop.hanging.wait()
@@ -87,7 +85,7 @@ async def test_a_run_that_takes_too_long_is_parked_and_a_new_one_refused() -> No
         kept = await store.read("s")
         assert [line.event["type"] for line in kept.events] == ["run_started", "tool_started", "failed"]
         assert kept.history[0]["parts"][0]["content"] == "fetch it"
-        later = Runs(most=5, watch=NoWatch())
+        later = Runs(most=5, metrics=metrics())
         run = await later.start(store, "s", lambda session: stream(session, "go on", crib=crib))
         assert (await _last(run))["type"] == "usage"
 
@@ -96,7 +94,7 @@ async def test_a_quiet_run_is_kept_open_by_pings() -> None:
     shop = Shop()
     _, model = scripted([("slow_archive", {"name": "x"})])
     crib = Crib(shop.catalog, model=model)
-    runs = Runs(most=1, watch=NoWatch())
+    runs = Runs(most=1, metrics=metrics())
     async with SqliteStore(None) as store:
         async with store.open("s"):
             pass
@@ -117,7 +115,7 @@ async def test_a_run_that_breaks_tells_so_and_its_numbers_are_used_up() -> None:
         yield RunStarted(session=session.id, text="hi", model="none")
         raise RuntimeError("private")
 
-    runs = Runs(most=5, watch=NoWatch())
+    runs = Runs(most=5, metrics=metrics())
     async with SqliteStore(None) as store:
         async with store.open("s"):
             pass
@@ -138,7 +136,7 @@ async def test_a_run_can_be_stopped_before_anything_happened() -> None:
         await anyio.sleep_forever()
         yield RunStarted(session=session.id, text="hi", model="none")
 
-    runs = Runs(most=5, watch=NoWatch())
+    runs = Runs(most=5, metrics=metrics())
     async with SqliteStore(None) as store:
         async with store.open("s"):
             pass

@@ -37,8 +37,8 @@ from toolcrib.agent.crib import Crib
 from toolcrib.agent.events import Event
 from toolcrib.agent.runner import confirm, stream
 from toolcrib.errors import StoreError, UnknownSessionError
-from toolcrib.server.middleware import refused
-from toolcrib.server.runs import STOPPED, Happening, LiveRun
+from toolcrib.server.middleware import http_error
+from toolcrib.server.runs import STOPPED, LiveRun, StartRun
 from toolcrib.server.schemas import MOST_TEXT, Refusal
 from toolcrib.server.services import ServicesHere, StoreHere
 from toolcrib.stores.record import checked_id
@@ -61,19 +61,19 @@ EXAMPLE = {"threadId": "t1", "runId": "r1", "messages": [{"id": "m1", "role": "u
     },
     openapi_extra={"requestBody": {"content": {"application/json": {"example": EXAMPLE}}}},
 )
-async def run_agent(asked: RunAgentInput, house: ServicesHere, store: StoreHere) -> Response:
+async def run_agent(asked: RunAgentInput, services: ServicesHere, store: StoreHere) -> Response:
     """Run the agent for an AG-UI front end: say the last user message, or answer what a run waits for (`resume`)."""
-    happening = _happening(asked, house.served.crib)
+    start_run = _start_run(asked, services.served.crib)
     await _make_thread(store, asked.thread_id)
-    run = await house.runs.start(store, asked.thread_id, happening)
-    return EventSourceResponse(_encoded(run, asked, house.options.ping_seconds))
+    run = await services.runs.start(store, asked.thread_id, start_run)
+    return EventSourceResponse(_encoded(run, asked, services.options.ping_seconds))
 
 
 async def _make_thread(store: Store, thread: str) -> None:
     try:
         checked_id(thread)
     except StoreError as error:
-        raise refused(400, str(error), error.hint) from error
+        raise http_error(400, str(error), error.hint) from error
     try:
         await store.events(thread, after=2**53)
     except UnknownSessionError:
@@ -81,12 +81,12 @@ async def _make_thread(store: Store, thread: str) -> None:
             pass
 
 
-def _happening(asked: RunAgentInput, crib: Crib) -> Happening:
+def _start_run(asked: RunAgentInput, crib: Crib) -> StartRun:
     if answers := asked.resume:
         return lambda session: _answers(session, answers, crib)
     text = next((_text(one) for one in reversed(asked.messages) if isinstance(one, UserMessage)), "")
     if not text.strip() or len(text) > MOST_TEXT:
-        raise refused(400, "There is no user message, or it is too long.", f"Send 1 to {MOST_TEXT:,} characters.")
+        raise http_error(400, "There is no user message, or it is too long.", f"Send 1 to {MOST_TEXT:,} characters.")
     return lambda session: stream(session, text, crib=crib)
 
 

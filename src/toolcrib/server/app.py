@@ -1,4 +1,4 @@
-"""The HTTP app: routes, guards and the runs behind them."""
+"""The HTTP app (`create_app`) and the uvicorn server that runs it (`listen`)."""
 
 import asyncio
 import socket
@@ -14,7 +14,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from toolcrib.server import agui
 from toolcrib.server.metrics import Metrics
-from toolcrib.server.middleware import Access, Guard, answer_errors
+from toolcrib.server.middleware import Access, Guard, handle_errors
 from toolcrib.server.routes import (
     health as health_routes,
     page as page_routes,
@@ -27,14 +27,92 @@ from toolcrib.server.schemas import Refusal
 from toolcrib.server.services import Served, Services, Warmup
 from toolcrib.serving import Options
 
-# A server that listens: uvicorn around the app, ended by a signal, with time for what is under way.
+_CLOSE_SECONDS = 2  # for responses that are still under way when all runs are over
+_POLL_SECONDS = 0.1
+ABOUT = """\
+An agent and its tools over HTTP. Say something with `POST /api/sessions/{id}/messages`: what happens comes back as
+server-sent events. Errors are `{"error": ..., "hint": ...}`.
+"""
 
-_LAST_WORDS_SECONDS = 2  # for answers under way when all runs are over
-_LOOK_AGAIN_SECONDS = 0.1
+
+def create_app(served: Served, options: Options | None = None) -> FastAPI:
+    """An ASGI app. At shutdown, runs have `grace_seconds` to finish; then they are stopped, and keep what they did."""
+    options = options or Options()
+    metrics = Metrics(is_tool=lambda name: name in served.crib.catalog)
+    services = Services(
+        served=served,
+        options=options,
+        runs=Runs(most=options.most_runs, metrics=metrics),
+        metrics=metrics,
+        warming=Warmup(served.crib, wanted=options.warm_up),
+    )
+
+    @asynccontextmanager
+    async def life(app: FastAPI) -> AsyncGenerator[None]:
+        services.runs.closing = False
+        async with AsyncExitStack() as opened:
+            for one in (served.store, served.crib.llm, *served.opens):
+                await opened.enter_async_context(one)
+            warming = asyncio.create_task(services.warming())
+            yield
+            await asyncio.wait({warming})
+            await services.runs.close(options.grace_seconds)
+
+    app = FastAPI(
+        title=served.name,
+        version=served.version,
+        description=ABOUT,
+        docs_url=None,  # these pages load foreign scripts
+        redoc_url=None,
+        lifespan=life,
+        responses={422: {"model": Refusal, "description": "The request cannot be read."}},
+        middleware=[
+            Middleware(Access, metrics=metrics),
+            *([Middleware(CORSMiddleware, **_cors_settings(options))] if options.origins else ()),
+            Middleware(Guard, options=options, metrics=metrics),
+        ],
+    )
+    app.state.services = services
+    for part in (page_routes, session_routes, run_routes, tool_routes, health_routes, agui):
+        app.include_router(part.routes)
+    app.include_router(tool_routes.search_routes)
+    app.mount("/static", StaticFiles(directory=page_routes.WEB, check_dir=False), name="static")
+    handle_errors(app)
+    return app
+
+
+def _cors_settings(options: Options) -> dict[str, Any]:
+    """CORS settings for the allowed origins. Their pages send the token, not the cookie."""
+    return {
+        "allow_origins": sorted(options.origins),
+        "allow_methods": ["GET", "POST", "DELETE"],
+        "allow_headers": ["Authorization", "Content-Type", "Last-Event-ID", "Traceparent"],
+    }
+
+
+def listen(app: FastAPI, options: Options, bound: socket.socket) -> None:
+    """Serve until a signal; Ctrl-C ends it without an error."""
+    with suppress(KeyboardInterrupt):
+        server(app, options).run(sockets=[bound])
+
+
+def server(app: FastAPI, options: Options) -> uvicorn.Server:
+    """The server; `run(sockets=[...])` serves until a signal or `should_exit`."""
+    config = uvicorn.Config(
+        app,
+        host=options.host,
+        port=options.port,
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=_CLOSE_SECONDS,
+    )
+    return _Server(config, app.state.services.runs, options.grace_seconds)
 
 
 class _Server(uvicorn.Server):
-    """Lets runs come to their end before connections are closed: so do the streams that tell of them."""
+    """Lets runs finish before it closes connections, so that the streams that follow them end properly."""
 
     def __init__(self, config: uvicorn.Config, runs: Runs, grace_seconds: float) -> None:
         super().__init__(config)
@@ -44,89 +122,7 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         closing = asyncio.create_task(self._runs.close(self._grace_seconds))
         while not closing.done():
-            await asyncio.wait({closing}, timeout=_LOOK_AGAIN_SECONDS)
+            await asyncio.wait({closing}, timeout=_POLL_SECONDS)
             if self.force_exit:  # Ctrl-C, a second time
-                await self._runs.park()
+                await self._runs.stop_all()
         await super().shutdown(sockets)
-
-
-def server(app: FastAPI, options: Options) -> uvicorn.Server:
-    """The server; `run(sockets=[...])` serves until a signal comes or `should_exit` is set."""
-    config = uvicorn.Config(
-        app,
-        host=options.host,
-        port=options.port,
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        proxy_headers=False,
-        timeout_graceful_shutdown=_LAST_WORDS_SECONDS,
-    )
-    return _Server(config, app.state.house.runs, options.grace_seconds)
-
-
-def listen(app: FastAPI, options: Options, taken: socket.socket) -> None:
-    """Serve until a signal comes; Ctrl-C is the way to end it, not an error."""
-    with suppress(KeyboardInterrupt):
-        server(app, options).run(sockets=[taken])
-
-
-ABOUT = """\
-An agent and its tools over HTTP. Say something with `POST /api/sessions/{id}/messages`: what happens comes back as
-server-sent events. Errors are `{"error": ..., "hint": ...}`.
-"""
-
-
-def create_app(served: Served, options: Options | None = None) -> FastAPI:
-    """An ASGI app. When it ends, runs are given `grace_seconds` to finish, and are parked after that."""
-    options = options or Options()
-    metrics = Metrics(is_tool=lambda name: name in served.crib.catalog)
-    house = Services(
-        served=served,
-        options=options,
-        runs=Runs(most=options.most_runs, watch=metrics),
-        metrics=metrics,
-        warming=Warmup(served.crib, wanted=options.warm_up),
-    )
-
-    @asynccontextmanager
-    async def life(app: FastAPI) -> AsyncGenerator[None]:
-        house.runs.closing = False
-        async with AsyncExitStack() as opened:
-            for one in (served.store, served.crib.llm, *served.opens):
-                await opened.enter_async_context(one)
-            warming = asyncio.create_task(house.warming())
-            yield
-            await asyncio.wait({warming})
-            await house.runs.close(options.grace_seconds)
-
-    app = FastAPI(
-        title=served.name,
-        version=served.version,
-        description=ABOUT,
-        docs_url=None,  # these pages load scripts from elsewhere
-        redoc_url=None,
-        lifespan=life,
-        responses={422: {"model": Refusal, "description": "The request cannot be read."}},
-        middleware=[
-            Middleware(Access, metrics=metrics),
-            *([Middleware(CORSMiddleware, **_pages_allowed(options))] if options.origins else ()),
-            Middleware(Guard, options=options, metrics=metrics),
-        ],
-    )
-    app.state.house = house
-    for part in (page_routes, session_routes, run_routes, tool_routes, health_routes, agui):
-        app.include_router(part.routes)
-    app.include_router(tool_routes.search_routes)
-    app.mount("/static", StaticFiles(directory=page_routes.WEB, check_dir=False), name="static")
-    answer_errors(app)
-    return app
-
-
-def _pages_allowed(options: Options) -> dict[str, Any]:
-    """What browsers must hear before pages elsewhere may read our answers. They bring the token, not the cookie."""
-    return {
-        "allow_origins": sorted(options.origins),
-        "allow_methods": ["GET", "POST", "DELETE"],
-        "allow_headers": ["Authorization", "Content-Type", "Last-Event-ID", "Traceparent"],
-    }

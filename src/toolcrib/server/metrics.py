@@ -45,19 +45,19 @@ class JsonLines(logging.Formatter):
     """One JSON object a record: `at`, `level`, `logger`, `message`, and what is known of `session`, `trace`, `span`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        said: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
         }
         if session := session_here():
-            said["session"] = session
-        said |= _trace()
-        said |= getattr(record, "fields", {})
+            fields["session"] = session
+        fields |= _trace()
+        fields |= getattr(record, "fields", {})
         if record.exc_info:
-            said["error"] = self.formatException(record.exc_info)
-        return json.dumps(said, ensure_ascii=False, default=str)
+            fields["error"] = self.formatException(record.exc_info)
+        return json.dumps(fields, ensure_ascii=False, default=str)
 
 
 def log_as_json(stream: TextIO | None = None, *, level: int = logging.INFO) -> logging.Handler:
@@ -90,7 +90,7 @@ OTHER = "other"
 
 
 class Metrics:
-    """One server's numbers; a `Watch` of its runs."""
+    """The metrics of one server."""
 
     def __init__(self, *, is_tool: Callable[[str], bool]) -> None:
         self.registry = CollectorRegistry()

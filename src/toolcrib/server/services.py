@@ -163,14 +163,14 @@ def _failed(work: "asyncio.Future[Any]") -> bool:
 
 
 def services_of(request: Request) -> Services:
-    return cast("Services", request.app.state.house)
+    return cast("Services", request.app.state.services)
 
 
 def store_of(request: Request) -> Store:
     """The sessions of whoever is asking; `Guard` has put the tenant there."""
-    house = services_of(request)
+    services = services_of(request)
     tenant = cast("str", request.state.tenant)
-    store = house.served.store
+    store = services.served.store
     return store if store.tenant == tenant else store.for_tenant(tenant)
 
 

@@ -108,13 +108,13 @@ async def live() -> Health:
 
 
 @routes.get("/health/ready", responses={503: {"model": Readiness, "description": "Something is in the way."}})
-async def ready(house: ServicesHere, response: Response) -> Readiness:
+async def ready(services: ServicesHere, response: Response) -> Readiness:
     """Whether a message would be answered, and what is in the way."""
-    served = house.served
+    served = services.served
     reasons: list[str] = []
-    if not house.warming.done:
+    if not services.warming.done:
         reasons.append("The server is warming up.")
-    if house.runs.closing:
+    if services.runs.closing:
         reasons.append("The server is about to end.")
     if not len(served.crib.catalog):
         reasons.append("There are no tools.")
@@ -127,22 +127,22 @@ async def ready(house: ServicesHere, response: Response) -> Readiness:
         status="not ready" if reasons else "ready",
         reasons=reasons,
         tools=len(served.crib.catalog),
-        runs=len(house.runs),
+        runs=len(services.runs),
         model=served.model,  # one that cannot be used has kept the server from starting
     )
 
 
 @routes.get("/health/extraction", responses={503: {"model": ExtractionHealth, "description": "Some cannot be read."}})
-async def extraction(house: ServicesHere, response: Response) -> ExtractionHealth:
+async def extraction(services: ServicesHere, response: Response) -> ExtractionHealth:
     """Run the extraction of every tool that has one: on a real result where a call can do no harm and needs no
     arguments, else on a result made from what the tool says of itself."""
-    found = await extraction_health(house.toolbox())
+    found = await extraction_health(services.toolbox())
     response.status_code = 200 if found.status == "ok" else 503
     return found
 
 
 @routes.get("/metrics", response_class=Response, responses={200: PROMETHEUS})
-async def metrics(house: ServicesHere) -> Response:
+async def metrics(services: ServicesHere) -> Response:
     """Everything that is counted, for Prometheus."""
-    house.metrics.tools.set(len(house.served.crib.catalog))
-    return Response(house.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+    services.metrics.tools.set(len(services.served.crib.catalog))
+    return Response(services.metrics.text(), media_type=CONTENT_TYPE_LATEST)

@@ -6,7 +6,7 @@ from pathlib import Path
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse, RedirectResponse
 
-from toolcrib.server.middleware import refused
+from toolcrib.server.middleware import http_error
 from toolcrib.server.schemas import AppShape
 from toolcrib.server.services import SITE, Services, ServicesHere, is_harmless
 
@@ -17,10 +17,10 @@ routes = APIRouter()
 
 
 @routes.get("/api/app", tags=["app"])
-async def app(house: ServicesHere) -> AppShape:
+async def app(services: ServicesHere) -> AppShape:
     """What is served."""
-    served = house.served
-    remarks = dict(served.remarks) if served.suggestions else _own_phrases(house)
+    served = services.served
+    remarks = dict(served.remarks) if served.suggestions else _own_phrases(services)
     return AppShape(
         name=served.name,
         mode=str(served.crib.mode),
@@ -33,9 +33,9 @@ async def app(house: ServicesHere) -> AppShape:
     )
 
 
-def _own_phrases(house: Services) -> dict[str, str]:
+def _own_phrases(services: Services) -> dict[str, str]:
     """What to try where nobody said: how people ask for some tools that can do no harm, and their names."""
-    toolbox = house.toolbox()
+    toolbox = services.toolbox()
     harmless = [tool for tool in toolbox.tools if tool.phrases and is_harmless(toolbox, tool)]
     first_of = {tool.category: tool for tool in reversed(harmless)}
     firsts = [tool for tool in harmless if first_of[tool.category] is tool]
@@ -55,11 +55,11 @@ async def icon() -> Response:
 
 @routes.get("/site", include_in_schema=False)
 @routes.get("/site/{path:path}", include_in_schema=False)
-async def site(request: Request, house: ServicesHere) -> Response:
+async def site(request: Request, services: ServicesHere) -> Response:
     """What visitors of the site see."""
-    render = house.served.site
+    render = services.served.site
     if render is None:
-        raise refused(404, "There is no site here.")
+        raise http_error(404, "There is no site here.")
     query = f"?{request.url.query}" if request.url.query else ""
     answer = await asyncio.to_thread(render, f"{request.url.path}{query}")
     headers = {"Cache-Control": "no-cache"}

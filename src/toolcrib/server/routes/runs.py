@@ -10,7 +10,7 @@ from fastapi import APIRouter, Header, Query, Response
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 
 from toolcrib.agent.runner import confirm, stream
-from toolcrib.server.middleware import refused
+from toolcrib.server.middleware import http_error
 from toolcrib.server.runs import Numbered, follow_local, follow_remote
 from toolcrib.server.schemas import Answer, NewMessage, Refusal, Responses, Stopped
 from toolcrib.server.services import ServicesHere, SessionId, StoreHere
@@ -61,11 +61,11 @@ REFUSALS: Responses = {
 
 
 @routes.post("/messages", response_class=Response, responses={**sse.OPENAPI, **REFUSALS})
-async def say(session: SessionId, message: NewMessage, house: ServicesHere, store: StoreHere) -> Response:
+async def say(session: SessionId, message: NewMessage, services: ServicesHere, store: StoreHere) -> Response:
     """Say something to the agent, and listen to what happens. The run goes on when you stop listening."""
-    crib = house.served.crib
-    run = await house.runs.start(store, session, lambda opened: stream(opened, message.text, crib=crib))
-    return sse.event_stream(run.follow(ping_seconds=house.options.ping_seconds))
+    crib = services.served.crib
+    run = await services.runs.start(store, session, lambda opened: stream(opened, message.text, crib=crib))
+    return sse.event_stream(run.follow(ping_seconds=services.options.ping_seconds))
 
 
 @routes.get(
@@ -75,7 +75,7 @@ async def say(session: SessionId, message: NewMessage, house: ServicesHere, stor
 )
 async def listen(
     session: SessionId,
-    house: ServicesHere,
+    services: ServicesHere,
     store: StoreHere,
     last_event_id: Annotated[str | None, Header(examples=["300000"])] = None,
     after: Annotated[str | None, Query(examples=["300000"])] = None,
@@ -83,8 +83,8 @@ async def listen(
     """Listen to the run under way, from its beginning, or from after the event whose id is given (`Last-Event-ID`)."""
     given = last_event_id or after
     number = _number(given) if given else None
-    ping_seconds = house.options.ping_seconds
-    run = house.runs.find(store, session)
+    ping_seconds = services.options.ping_seconds
+    run = services.runs.find(store, session)
     if run is not None:
         return sse.event_stream(follow_local(run, store, session, number, ping_seconds=ping_seconds))
     told = await follow_remote(store, session, number, ping_seconds=ping_seconds)
@@ -93,21 +93,21 @@ async def listen(
 
 @routes.post("/confirmations/{confirmation}", response_class=Response, responses={**sse.OPENAPI, **REFUSALS})
 async def answer_confirmation(
-    session: SessionId, confirmation: str, answer: Answer, house: ServicesHere, store: StoreHere
+    session: SessionId, confirmation: str, answer: Answer, services: ServicesHere, store: StoreHere
 ) -> Response:
     """Answer a call that waits for the user's yes, and listen to what follows."""
-    crib = house.served.crib
-    run = await house.runs.start(
+    crib = services.served.crib
+    run = await services.runs.start(
         store, session, lambda opened: confirm(opened, confirmation, answer.approved, crib=crib)
     )
-    house.metrics.confirmed(answer.approved)
-    return sse.event_stream(run.follow(ping_seconds=house.options.ping_seconds))
+    services.metrics.confirmed(answer.approved)
+    return sse.event_stream(run.follow(ping_seconds=services.options.ping_seconds))
 
 
 @routes.post("/stop", responses={404: REFUSALS[404]})
-async def stop(session: SessionId, house: ServicesHere, store: StoreHere) -> Stopped:
+async def stop(session: SessionId, services: ServicesHere, store: StoreHere) -> Stopped:
     """Stop what happens in a session. What was done so far is kept."""
-    stopped = await house.runs.stop(store, session)
+    stopped = await services.runs.stop(store, session)
     if not stopped:
         await store.events(session, after=2**53)  # is it there at all?
     return Stopped(stopped=stopped)
@@ -116,4 +116,4 @@ async def stop(session: SessionId, house: ServicesHere, store: StoreHere) -> Sto
 def _number(text: str) -> int:
     if text.isascii() and text.removeprefix("-").isdigit() and len(text) <= 18:
         return int(text)
-    raise refused(400, f"{text[:40]!r} is no id of an event.", "Give the last `id` that was received.")
+    raise http_error(400, f"{text[:40]!r} is no id of an event.", "Give the last `id` that was received.")

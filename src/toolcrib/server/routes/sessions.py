@@ -77,15 +77,15 @@ MISSING: Responses = {404: {"model": Refusal, "description": "There is no such s
 
 
 @routes.post("", status_code=201)
-async def create_session(house: ServicesHere, store: StoreHere) -> NewSession:
+async def create_session(services: ServicesHere, store: StoreHere) -> NewSession:
     """Make a session."""
     async with store.open() as session:
-        house.metrics.made_session()
+        services.metrics.made_session()
         return NewSession(id=session.id)
 
 
 @routes.get("")
-async def list_sessions(house: ServicesHere, store: StoreHere) -> list[SessionLine]:
+async def list_sessions(services: ServicesHere, store: StoreHere) -> list[SessionLine]:
     """The sessions, those changed last first."""
     return [
         SessionLine(
@@ -93,30 +93,30 @@ async def list_sessions(house: ServicesHere, store: StoreHere) -> list[SessionLi
             title=one.title,
             updated_at=one.updated_at,
             messages=one.messages,
-            running=house.runs.find(store, one.id) is not None,
+            running=services.runs.find(store, one.id) is not None,
         )
         for one in await store.sessions(limit=MOST_SESSIONS)
     ]
 
 
 @routes.get("/{session}", responses=MISSING)
-async def get_session(session: SessionId, house: ServicesHere, store: StoreHere) -> SessionShape:
+async def get_session(session: SessionId, services: ServicesHere, store: StoreHere) -> SessionShape:
     """All of a session: what was said, what the agent remembers, and what waits for the user."""
     # Before it is read: a run that ends meanwhile is then in the record. It may be on another replica.
-    running = house.runs.find(store, session) is not None or await store.is_open(session)
-    return _session(house, await store.read(session), running)
+    running = services.runs.find(store, session) is not None or await store.is_open(session)
+    return _session(services, await store.read(session), running)
 
 
 @routes.delete("/{session}", status_code=204, response_description="It is gone.", responses=MISSING)
-async def delete_session(session: SessionId, house: ServicesHere, store: StoreHere) -> Response:
+async def delete_session(session: SessionId, services: ServicesHere, store: StoreHere) -> Response:
     """Forget a session; if the agent is at work in it, that is stopped first."""
-    await house.runs.stop(store, session)
+    await services.runs.stop(store, session)
     await store.delete(session)
     return Response(status_code=204)
 
 
-def _session(house: Services, record: SessionRecord, running: bool) -> SessionShape:
-    crib = house.served.crib
+def _session(services: Services, record: SessionRecord, running: bool) -> SessionShape:
+    crib = services.served.crib
     now = crib.clock()
     return SessionShape(
         id=record.id,

@@ -17,7 +17,7 @@ from toolcrib.policy.policy import Decision
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.query import SearchOptions
 from toolcrib.search.result import Hit
-from toolcrib.server.middleware import refused
+from toolcrib.server.middleware import http_error
 from toolcrib.server.schemas import (
     Category,
     ExplainedHit,
@@ -123,7 +123,7 @@ async def try_tool(name: str, trial: Trial, house: ServicesHere) -> Tried:
     """Call a tool that only reads."""
     toolbox = house.toolbox()
     if not is_harmless(toolbox, _tool(toolbox, name)):
-        raise refused(403, f"{name} may change something, so it is not for trying.", "Ask the agent to use it.")
+        raise http_error(403, f"{name} may change something, so it is not for trying.", "Ask the agent to use it.")
     began = time.perf_counter()
     result = await toolbox.call(name, trial.arguments)
     return Tried(text=result.text, failed=result.failed, took_ms=round((time.perf_counter() - began) * 1000, 2))

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from weakref import finalize
 
 from pydantic_ai.exceptions import UsageLimitExceeded
@@ -81,6 +81,9 @@ class Limits:
         return own if asked is None else min(max(asked, 0.0), 60.0)
 
 
+OnEvent: TypeAlias = "Callable[[str, Event], None]"
+
+
 def _now() -> datetime:
     return datetime.now(UTC)
 
@@ -109,6 +112,7 @@ class Crib:
     confirmation_expires_in: timedelta = CONFIRMATION_EXPIRES_IN
     model_settings: ModelSettings | None = None
     toolbox_options: Mapping[str, Any] = field(default_factory=dict[str, Any])  # others of `Toolbox`
+    on_event: "OnEvent | None" = None  # called with the session's id and each event of a run, as it is recorded
     clock: Callable[[], datetime] = _now
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 

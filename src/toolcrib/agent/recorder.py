@@ -70,6 +70,8 @@ class Recorder:
             if isinstance(event, events.ToolFinished) and len(event.text) > _MOST_LOGGED_CHARACTERS:
                 logged["text"] = f"{event.text[:_MOST_LOGGED_CHARACTERS]}… (shortened)"
             self._log.append(logged)
+        if self._crib.on_event is not None:
+            self._crib.on_event(self._session.id, event)
         self._emit(event)
 
     def emit_text(self, piece: object) -> None:

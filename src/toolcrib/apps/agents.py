@@ -1,13 +1,13 @@
 """Other agents of an app as tools: found like tools, called with one request, and answering once."""
 
-from collections.abc import AsyncGenerator, Callable
-from typing import Annotated, TypeAlias
+from collections.abc import Callable
+from typing import Annotated
 
 from pydantic import Field
 
 from toolcrib.agent.crib import Crib
-from toolcrib.agent.events import ConfirmationRequired, Event
-from toolcrib.agent.runner import collect, stream
+from toolcrib.agent.events import ConfirmationRequired
+from toolcrib.agent.runner import run
 from toolcrib.apps.spec import Agent
 from toolcrib.discovery.confirmation import PendingApproval
 from toolcrib.discovery.surfaces.domains import AGENTS, domain_of, domain_surface
@@ -34,10 +34,7 @@ def source_name(agent_id: str) -> str:
     return f"agent:{agent_id}"
 
 
-Heard: TypeAlias = Callable[[str, Event], None]  # told the agent's id and what happens while it works
-
-
-def agent_tool(agent: Agent, crib: Callable[[], Crib], *, shares_tools: bool, heard: Heard) -> Tool:
+def agent_tool(agent: Agent, crib: Callable[[], Crib], *, shares_tools: bool) -> Tool:
     """An agent as a tool.
 
     It starts anew with each request and remembers nothing. When it meets a call that needs the user's yes, the agent
@@ -46,8 +43,7 @@ def agent_tool(agent: Agent, crib: Callable[[], Crib], *, shares_tools: bool, he
 
     async def ask(request: Annotated[str, Field(description=REQUEST, min_length=1)], context: object) -> ToolResult:
         async with SqliteStore(None) as store, store.open(agent.id) as session:
-            work = stream(session, request, crib=crib(), context=context)
-            done = await collect(_overheard(work, agent.id, heard))
+            done = await run(session, request, crib=crib(), context=context)
         if done.confirmations:
             return _asks(agent, done.confirmations[0], shares_tools)
         if done.failed is not None:
@@ -75,12 +71,6 @@ def with_agents(surface: Surface) -> Surface:
         return (*own, *(one for one in agents if one.name not in names))
 
     return made
-
-
-async def _overheard(work: AsyncGenerator[Event], agent_id: str, heard: Heard) -> AsyncGenerator[Event]:
-    async for event in work:
-        heard(agent_id, event)
-        yield event
 
 
 def _agents_or_not(tool: Tool) -> str:

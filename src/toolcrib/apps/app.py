@@ -1,45 +1,38 @@
 """An app that can be run: its agents, their tools, and what the model will see of them."""
 
-import json
-import re
 import shutil
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import finalize
-from zlib import crc32
 
 from pydantic import SecretStr
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
-from toolcrib.agent.crib import Crib, Limits
-from toolcrib.agent.events import Event, Text
+from toolcrib.agent.crib import Crib
+from toolcrib.agent.events import Event
 from toolcrib.agent.models import model_for
-from toolcrib.agent.prompt import Prompt
 from toolcrib.agent.runner import RunResult, collect, stream
-from toolcrib.apps.agents import Heard, with_agents
-from toolcrib.apps.load import AppDocument, callees_of, entry_of
+from toolcrib.apps.agents import with_agents
+from toolcrib.apps.load import AppDocument, entry_of
+from toolcrib.apps.session_log import SessionLog
 from toolcrib.apps.spec import Agent, Brain, Spec, SurfaceName
 from toolcrib.apps.variables import VARIABLE, Variables
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.modes import Mode, ModeDecision, choose_mode
-from toolcrib.discovery.protocols import Guidance
 from toolcrib.discovery.surfaces.browse import browse_surface, compact_surface
 from toolcrib.discovery.surfaces.display import SourceStates
 from toolcrib.discovery.surfaces.domains import domain_surface
 from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.toolbox import Surface, Toolbox
-from toolcrib.errors import AppError, ModelError, StoreError, UnsetVariableError
+from toolcrib.errors import AppError, ModelError, UnsetVariableError
 from toolcrib.policy.policy import Policy
-from toolcrib.search.index import ToolIndex
 from toolcrib.settings import OFFLINE
 from toolcrib.sources.source import SourceGroup
-from toolcrib.stores.log import LogLines
 from toolcrib.stores.session import Session
 from toolcrib.yaml_file import Problem
 
@@ -127,24 +120,6 @@ def _key(brain: Brain, variables: Variables) -> str | None:
     return None if brain.config.api_key is None else variables.expanded(brain.config.api_key)
 
 
-# One agent of an app with its tools, and how it finds them.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Crew:
-    """One agent with all that it needs besides a model."""
-
-    agent: Agent
-    number: int  # its place in the file
-    tools_at: tuple[str | int, ...]  # where its tools stand there
-    catalog: Catalog
-    index: ToolIndex
-    policy: Policy
-    prompt: Prompt
-    guidance: Guidance | None
-    pinned: tuple[str, ...]
-
-
 def surface_of(name: SurfaceName, states: SourceStates, knows_agents: bool) -> Surface:
     """The tools by which an agent finds others; who may call agents can also discover them."""
     surface: Surface = domain_surface
@@ -153,46 +128,6 @@ def surface_of(name: SurfaceName, states: SourceStates, knows_agents: bool) -> S
     elif name == "browse":
         surface = partial(browse_surface, sources=states)
     return with_agents(surface) if knows_agents else surface
-
-
-# A log of each session in a folder, `<session>.jsonl`, written while it happens: for `tail -f`, and for programs.
-
-
-class SessionLog:
-    """Adds events to the log of one session; the same lines that `toolcrib sessions export --jsonl` gives."""
-
-    def __init__(self, folder: Path, session_id: str) -> None:
-        self.path = folder / f"{_file_name(session_id)}.jsonl"
-        self._lines = LogLines()
-        self._of_agents: dict[str, LogLines] = {}
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self.path.touch(mode=0o600)  # what people say is theirs
-        except OSError as error:
-            raise StoreError(
-                f"No log can be written to {str(folder)!r}: {error.strerror}.", hint="Check `runtime.session_log`."
-            ) from error
-
-    def write(self, event: Event) -> None:
-        """Add one event; pieces of text are not worth a line each."""
-        if not isinstance(event, Text):
-            self._write(self._lines.line(event.to_json(), datetime.now(UTC)))
-
-    def write_of(self, agent_id: str, event: Event) -> None:
-        """Add an event of an agent that works for the one who talks; each has counts of its own."""
-        if not isinstance(event, Text):
-            lines = self._of_agents.setdefault(agent_id, LogLines())
-            self._write({"agent": agent_id, **lines.line(event.to_json(), datetime.now(UTC))})
-
-    def _write(self, line: dict[str, Any]) -> None:
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(f"{json.dumps(line, ensure_ascii=False)}\n")
-
-
-def _file_name(session_id: str) -> str:
-    """The id, if it can be the name of a file; else something like it that no other id has."""
-    plain = re.sub(r"[^\w.-]+", "_", session_id).strip(".")
-    return plain if plain == session_id else f"{plain[:100]}-{crc32(session_id.encode()):08x}"
 
 
 _MODES = {"direct": Mode.DIRECT, "compact_direct": Mode.COMPACT, "discovery": Mode.DISCOVERY}
@@ -206,7 +141,7 @@ class App:
         self,
         spec: Spec,
         document: AppDocument,
-        crews: dict[str, Crew],
+        cribs: dict[str, Crib],
         *,
         variables: Variables,
         sources: SourceGroup,
@@ -218,12 +153,12 @@ class App:
         self.workdir = workdir
         self.sources = sources
         self._document = document
-        self._crews = crews
+        self._agents = {agent.id: agent for agent in spec.agents}
+        self._cribs = cribs  # by agent; without a model, and before the mode is chosen
         self._variables = variables
         # Also when nobody closes the app.
         self._removal = finalize(self, shutil.rmtree, workdir, ignore_errors=True) if removes_workdir else None
         self._model = model
-        self.listeners: list[Heard] = []  # told what happens while an agent works for another
         self._opened = False  # whether the sources outside were asked for their tools
 
     @property
@@ -239,12 +174,12 @@ class App:
     @property
     def catalog(self) -> Catalog:
         """The tools of the agent that talks."""
-        return self._crews[self.entry.id].catalog
+        return self._cribs[self.entry.id].catalog
 
     @property
     def policy(self) -> Policy:
         """What that agent may call."""
-        return self._crews[self.entry.id].policy
+        return self._cribs[self.entry.id].policy
 
     @property
     def session_log(self) -> Path | None:
@@ -265,7 +200,8 @@ class App:
     @cached_property
     def cribs(self) -> dict[str, Crib]:
         """What runs each agent."""
-        return {name: self._crib(crew, self.models[name]) for name, crew in self._crews.items()}
+        log = None if self.session_log is None else SessionLog(self.session_log)
+        return {name: self._ready(name, log) for name in self._cribs}
 
     @cached_property
     def models(self) -> dict[str, Model]:
@@ -274,7 +210,7 @@ class App:
         if mistakes:
             unset = all("is not set" in one.what for one in mistakes)
             raise self._document.error(mistakes, hint=KEY_HINT, kind=UnsetVariableError if unset else AppError)
-        return {name: self._brain(crew) for name, crew in self._crews.items()}
+        return {name: self._brain(agent) for name, agent in self._agents.items()}
 
     def missing_keys(self) -> list[str]:
         """What keeps the models from being asked, a line each; none when the app can run."""
@@ -283,9 +219,9 @@ class App:
     def literal_keys(self) -> list[str]:
         """Keys that stand in the file itself, a line each."""
         found = [
-            Problem(("agents", crew.number, "brain", "config", "api_key"), _LITERAL)
-            for crew in self._crews.values()
-            if _is_literal(crew.agent.brain.config.api_key)
+            Problem(("agents", number, "brain", "config", "api_key"), _LITERAL)
+            for number, agent in enumerate(self.spec.agents)
+            if _is_literal(agent.brain.config.api_key)
         ]
         named = self.spec.credentials.items()
         found += [Problem(("credentials", name), _LITERAL) for name, value in named if _is_literal(value)]
@@ -296,18 +232,18 @@ class App:
         given = self.spec.runtime.context_window
         if given is not None:
             return given, "as the file says"
-        return window_of(self._crews[agent_id or self.entry.id].agent.brain, self._model)
+        return window_of(self._agents[agent_id or self.entry.id].brain, self._model)
 
     def decision(self, agent_id: str | None = None) -> ModeDecision:
         """What an agent's model will see of its tools, and the numbers behind it."""
-        crew = self._crews[agent_id or self.entry.id]
-        toolbox = Toolbox(crew.catalog, crew.index, policy=crew.policy, role=crew.agent.role or None)
+        crib = self._cribs[agent_id or self.entry.id]
+        toolbox = Toolbox(crib.catalog, crib.tool_index, policy=crib.policy, role=crib.role)
         return choose_mode(
             toolbox.tools,
-            self.window(crew.agent.id)[0],
+            self.window(agent_id)[0],
             self.spec.runtime.context_share,
             _MODES.get(self.spec.runtime.tool_injection),
-            surface=self._surface(crew)(toolbox),
+            surface=crib.surface(toolbox) if crib.surface else (),
         )
 
     def hidden(self, text: str) -> str:
@@ -321,11 +257,6 @@ class App:
     async def run(self, session: Session, text: str, *, context: object = None) -> RunResult:
         """The same, when it is over."""
         return await collect(self.stream(session, text, context=context))
-
-    def overhear(self, agent_id: str, event: Event) -> None:
-        """Something happened while an agent worked for another one."""
-        for listener in self.listeners:
-            listener(agent_id, event)
 
     async def __aenter__(self) -> "App":
         await self.sources.start()
@@ -341,61 +272,35 @@ class App:
             self._removal()
 
     def __repr__(self) -> str:
-        return f"<App {self.spec.app.app_id!r}, {len(self._crews)} agents, {len(self.catalog)} tools>"
+        return f"<App {self.spec.app.app_id!r}, {len(self._cribs)} agents, {len(self.catalog)} tools>"
 
     def _unusable_brains(self) -> list[Problem]:
         mistakes: list[Problem] = []
-        for crew in self._crews.values():
+        for number, agent in enumerate(self.spec.agents):
             try:
-                self._brain(crew)
+                self._brain(agent)
             except (UnsetVariableError, ModelError) as error:
-                config = crew.agent.brain.config
+                config = agent.brain.config
                 keys = (
                     ("config", "api_key") if config.api_key else ("config", "credential") if config.credential else ()
                 )
-                mistakes.append(Problem(("agents", crew.number, "brain", *(keys or ("provider",))), str(error)))
+                mistakes.append(Problem(("agents", number, "brain", *(keys or ("provider",))), str(error)))
         return mistakes
 
-    def _brain(self, crew: Crew) -> Model:
+    def _brain(self, agent: Agent) -> Model:
         if self._model is not None:
             return model_for(self._model)
-        return model_of(crew.agent.brain, self._variables)
+        return model_of(agent.brain, self._variables)
 
-    def _crib(self, crew: Crew, model: Model) -> Crib:
-        runtime, brain = self.spec.runtime, crew.agent.brain
-        mode = self.decision(crew.agent.id).mode
-        if runtime.tool_injection == "auto" and self.sources.sources and not self._opened:
-            mode = Mode.DISCOVERY  # nobody knows yet how many tools there will be
-        limits = Limits(
-            steps=runtime.max_turns,
-            seconds=runtime.timeout,
-            cost=runtime.max_cost,
-            output_tokens=brain.max_tokens or Limits().output_tokens,
-        )
-        calls_agents = bool(callees_of(self.spec, crew.agent))
-        return Crib(
-            crew.catalog,
-            model=model,
-            index=crew.index,
-            policy=crew.policy,
-            role=crew.agent.role or None,
-            pinned=crew.pinned,
-            surface=compact_surface if mode is Mode.COMPACT else self._surface(crew),
-            mode=mode,
-            prompt=crew.prompt,
-            limits=limits,
-            guidance=crew.guidance,
-            preload_tokens=runtime.preload,
-            confirm_in_words=runtime.confirm_in_words,
-            model_settings=settings_of(brain),
-            # An agent that is called takes as long as an answer may take.
-            toolbox_options={"timeout_seconds": runtime.timeout if calls_agents else runtime.tool_timeout},
-        )
-
-    def _surface(self, crew: Crew) -> Surface:
-        elsewhere = (crew.agent.tools or self.spec.tools).a2a
-        knows_agents = bool(elsewhere or callees_of(self.spec, crew.agent))
-        return surface_of(self.spec.runtime.surface, self.sources.states, knows_agents)
+    def _ready(self, agent_id: str, log: SessionLog | None) -> Crib:
+        """An agent's crib with its model, the mode that fits its tools, and the session log."""
+        mode = self.decision(agent_id).mode
+        if self.spec.runtime.tool_injection == "auto" and self.sources.sources and not self._opened:
+            mode = Mode.DISCOVERY  # how many tools there will be is not known yet
+        crib = self._cribs[agent_id]
+        on_event = None if log is None else log.write if agent_id == self.entry.id else log.for_agent(agent_id)
+        surface = compact_surface if mode is Mode.COMPACT else crib.surface
+        return replace(crib, model=self.models[agent_id], mode=mode, surface=surface, on_event=on_event)
 
 
 _LITERAL = "a key stands in the file itself; write {{env.NAME}} instead"

@@ -8,14 +8,17 @@ from tempfile import mkdtemp
 
 from pydantic_ai.models import Model
 
+from toolcrib.agent.crib import Crib, Limits
 from toolcrib.agent.prompt import Prompt
 from toolcrib.apps.agents import agent_tool, source_name, tool_name
-from toolcrib.apps.app import App, Crew
+from toolcrib.apps.app import App, settings_of, surface_of
 from toolcrib.apps.load import AppDocument, callees_of, read_spec
 from toolcrib.apps.spec import Agent, Spec, Tools
 from toolcrib.apps.tools import ToolLoader
 from toolcrib.apps.variables import Variables
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.protocols import Guidance
+from toolcrib.discovery.surfaces.display import SourceStates
 from toolcrib.errors import PromptError, UnknownEmbedderError, UnsetVariableError, did_you_mean
 from toolcrib.policy.reading import policy_of
 from toolcrib.search.embedders import open_embedder
@@ -49,48 +52,74 @@ def load_app(
     spec, document = read_spec(path)
     variables = Variables(environment, spec.credentials, document.secrets)
     folder = _workdir(spec, document, variables, workdir)
-    supply = ToolLoader(document, variables, folder, spec.app.app_id)
-    crews = _crews(spec, supply, _embedder(spec, document, embedder, environment))
+    loader = ToolLoader(document, variables, folder, spec.app.app_id)
+    cribs = _cribs(spec, loader, _embedder(spec, document, embedder, environment))
     app = App(
         spec,
         document,
-        crews,
+        cribs,
         variables=variables,
-        sources=SourceGroup(supply.sources),
+        sources=SourceGroup(loader.sources),
         workdir=folder,
         removes_workdir=workdir is None and spec.runtime.workdir_mode == "temporary",
         model=model,
     )
-    _introduce(spec, crews, app)
-    supply.mistakes += _unknown_pins(crews, supply)
-    if supply.mistakes:
-        raise document.error(supply.mistakes)
+    _add_agent_tools(spec, cribs, app)
+    loader.mistakes += _unknown_pins(spec, cribs, loader)
+    if loader.mistakes:
+        raise document.error(loader.mistakes)
     return app
 
 
-def _crews(spec: Spec, supply: ToolLoader, embedder: Embedder) -> dict[str, Crew]:
-    """Each agent with its tools, its policy and its prompt."""
-    shared = supply.catalog(("tools",), spec.tools)
+def _cribs(spec: Spec, loader: ToolLoader, embedder: Embedder) -> dict[str, Crib]:
+    """The crib of each agent, without its model."""
+    shared = loader.catalog(("tools",), spec.tools)
     index = ToolIndex(shared, embedder)
-    crews: dict[str, Crew] = {}
-    for number, agent in enumerate(spec.agents):
-        at: tuple[str | int, ...] = ("tools",) if agent.tools is None else ("agents", number, "tools")
-        tools = agent.tools or spec.tools
-        catalog = shared if agent.tools is None else supply.catalog(at, tools)
-        # Agents that it may not call do not exist for it.
-        others = sorted({other.id for other in spec.agents} - set(callees_of(spec, agent)))
-        crews[agent.id] = Crew(
-            agent=agent,
-            number=number,
-            tools_at=at,
-            catalog=catalog,
-            index=index if catalog is shared else ToolIndex(catalog, embedder),
-            policy=policy_of(tools.capabilities, tuple(map(source_name, others))),
-            prompt=_prompt(("agents", number), agent, supply),
-            guidance=_guidance(at, tools, supply),
-            pinned=tools.pinned,
+    catalogs = [
+        shared if agent.tools is None else loader.catalog(_tools_at(number, agent), agent.tools)
+        for number, agent in enumerate(spec.agents)
+    ]
+    states = SourceGroup(loader.sources).states  # all sources are known now
+    return {
+        agent.id: _crib(
+            spec, number, loader, catalog, index if catalog is shared else ToolIndex(catalog, embedder), states
         )
-    return crews
+        for number, (agent, catalog) in enumerate(zip(spec.agents, catalogs, strict=True))
+    }
+
+
+def _crib(
+    spec: Spec, number: int, loader: ToolLoader, catalog: Catalog, index: ToolIndex, states: SourceStates
+) -> Crib:
+    runtime, agent = spec.runtime, spec.agents[number]
+    tools, callees = agent.tools or spec.tools, callees_of(spec, agent)
+    uncallable = sorted({other.id for other in spec.agents} - set(callees))
+    return Crib(
+        catalog,
+        index=index,
+        policy=policy_of(tools.capabilities, tuple(map(source_name, uncallable))),
+        role=agent.role or None,
+        pinned=tools.pinned,
+        surface=surface_of(runtime.surface, states, bool(tools.a2a or callees)),
+        prompt=_prompt(("agents", number), agent, loader),
+        limits=Limits(
+            steps=runtime.max_turns,
+            seconds=runtime.timeout,
+            cost=runtime.max_cost,
+            output_tokens=agent.brain.max_tokens or Limits().output_tokens,
+        ),
+        guidance=_guidance(_tools_at(number, agent), tools, loader),
+        preload_tokens=runtime.preload,
+        confirm_in_words=runtime.confirm_in_words,
+        model_settings=settings_of(agent.brain),
+        # A call of another agent may take as long as a whole answer.
+        toolbox_options={"timeout_seconds": runtime.timeout if callees else runtime.tool_timeout},
+    )
+
+
+def _tools_at(number: int, agent: Agent) -> tuple[str | int, ...]:
+    """The path of an agent's tools in the file."""
+    return ("tools",) if agent.tools is None else ("agents", number, "tools")
 
 
 def _embedder(spec: Spec, document: AppDocument, given: str | None, environment: Mapping[str, str]) -> Embedder:
@@ -103,56 +132,53 @@ def _embedder(spec: Spec, document: AppDocument, given: str | None, environment:
         raise document.error([Problem(("runtime", "embedder"), f"{error} {error.hint}")]) from None
 
 
-def _introduce(spec: Spec, crews: Mapping[str, Crew], app: App) -> None:
-    """Put each agent as a tool where another may call it."""
-    for caller in crews.values():
-        for name in callees_of(spec, caller.agent):
-            callee = crews[name]
-            if tool_name(callee.agent) not in caller.catalog:
-                made = agent_tool(
-                    callee.agent,
-                    lambda name=name: app.cribs[name],
-                    shares_tools=callee.catalog is caller.catalog,
-                    heard=app.overhear,
-                )
-                caller.catalog.add(made)
+def _add_agent_tools(spec: Spec, cribs: Mapping[str, Crib], app: App) -> None:
+    """Add each agent as a tool to the catalogs of those that may call it."""
+    agents = {agent.id: agent for agent in spec.agents}
+    for caller in spec.agents:
+        catalog = cribs[caller.id].catalog
+        for name in callees_of(spec, caller):
+            if tool_name(agents[name]) not in catalog:
+                shares_tools = cribs[name].catalog is catalog
+                catalog.add(agent_tool(agents[name], lambda name=name: app.cribs[name], shares_tools=shares_tools))
 
 
-def _prompt(at: tuple[str | int, ...], agent: Agent, supply: ToolLoader) -> Prompt:
+def _prompt(at: tuple[str | int, ...], agent: Agent, loader: ToolLoader) -> Prompt:
     key, more = "system_prompt", agent.system_prompt
     if agent.system_prompt_file:
-        key, path = "system_prompt_file", supply.document.folder / agent.system_prompt_file
+        key, path = "system_prompt_file", loader.document.folder / agent.system_prompt_file
         try:
             more = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             said = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-            supply.mistakes.append(Problem((*at, key), f"{agent.system_prompt_file!r} cannot be read: {said}"))
+            loader.mistakes.append(Problem((*at, key), f"{agent.system_prompt_file!r} cannot be read: {said}"))
     prompt = Prompt(sections=agent.prompt, more=more)
     try:
         prompt.render(today=date.today(), finder="tool_search")
     except PromptError as error:
-        supply.mistakes.append(Problem((*at, key if more else "prompt"), f"{error} {error.hint}"))
+        loader.mistakes.append(Problem((*at, key if more else "prompt"), f"{error} {error.hint}"))
     return prompt
 
 
-def _guidance(at: tuple[str | int, ...], tools: Tools, supply: ToolLoader) -> Guidance | None:
+def _guidance(at: tuple[str | int, ...], tools: Tools, loader: ToolLoader) -> Guidance | None:
     if not tools.guidance:
         return None
-    folder = supply.document.folder / tools.guidance
+    folder = loader.document.folder / tools.guidance
     if not folder.is_dir():
-        supply.mistakes.append(Problem((*at, "guidance"), f"there is no folder {tools.guidance!r} beside this file"))
+        loader.mistakes.append(Problem((*at, "guidance"), f"there is no folder {tools.guidance!r} beside this file"))
     return Guidance(folder)
 
 
-def _unknown_pins(crews: Mapping[str, Crew], supply: ToolLoader) -> Iterator[Problem]:
-    if supply.sources or supply.mistakes:
-        return  # more tools come later, or have not come because of a mistake
-    for crew in crews.values():
-        names = [tool.name for tool in crew.catalog]
-        for number, name in enumerate(crew.pinned):
+def _unknown_pins(spec: Spec, cribs: Mapping[str, Crib], loader: ToolLoader) -> Iterator[Problem]:
+    if loader.sources or loader.mistakes:
+        return  # more tools come later, or are missing because of a mistake
+    for number, agent in enumerate(spec.agents):
+        names = [tool.name for tool in cribs[agent.id].catalog]
+        for at, name in enumerate(cribs[agent.id].pinned):
             if name not in names:
                 near = did_you_mean(name, names) or ""
-                yield Problem((*crew.tools_at, "pinned", number), f"there is no tool {name!r}. {near}".rstrip())
+                keys = (*_tools_at(number, agent), "pinned", at)
+                yield Problem(keys, f"there is no tool {name!r}. {near}".rstrip())
 
 
 def _workdir(spec: Spec, document: AppDocument, variables: Variables, given: str | Path | None) -> Path:

@@ -19,8 +19,7 @@ from toolcrib.errors import AppError, require
 from toolcrib.settings import Settings
 
 if TYPE_CHECKING:
-    from toolcrib.agent.events import Event
-    from toolcrib.apps.app import App, SessionLog
+    from toolcrib.apps.app import App
     from toolcrib.cli.terminal.conversation import EventView
 
 
@@ -202,7 +201,6 @@ def _request(app: "App", message: str | None, as_json: bool) -> str | None:
 
 
 async def _run(app: "App", message: str | None, name: str | None, place: str | None, *, as_json: bool) -> int:
-    from toolcrib.apps.app import SessionLog
     from toolcrib.cli.terminal.conversation import NAMES, Turns, input_lines
     from toolcrib.cli.terminal.view import ChatView, EventLines
     from toolcrib.stores.store import open_store
@@ -213,10 +211,6 @@ async def _run(app: "App", message: str | None, name: str | None, place: str | N
     async with app, open_store(place or settings.sessions) as store:
         _tell_troubles(app)
         async with app.crib.llm, store.open(name) as session:
-            if app.session_log is not None:
-                log = SessionLog(app.session_log, session.id)
-                app.listeners.append(log.write_of)
-                audience = _Logged(audience, log)
             # One message gets one answer: what needs a yes is asked only where a person can be.
             turns = Turns(app.crib, store, session, audience, lines if message is None or lines.typed else None)
             if message is not None:
@@ -239,18 +233,3 @@ def _tell_troubles(app: "App") -> None:
     for source in app.sources.sources:
         if source.problem:
             note(f"warning: {source.name} is {source.state}: {source.problem}")
-
-
-class _Logged:
-    """An audience whose session has a log."""
-
-    def __init__(self, audience: "EventView", log: "SessionLog") -> None:
-        self._audience = audience
-        self._log = log
-
-    def show(self, event: "Event") -> None:
-        self._log.write(event)
-        self._audience.show(event)
-
-    def stopped(self) -> None:
-        self._audience.stopped()

@@ -113,7 +113,7 @@ def _rehearse(crib: Crib) -> None:
 async def _turn(crib: Crib, text: str) -> None:
     """A turn for a tool's own words, up to its call: that is denied, like every other one. No provider is asked."""
     nothing = Policy(rules=(Rule(Decision.DENY, reason="this is a rehearsal"),))
-    rehearsing = replace(crib, model=OfflineModel(), index=crib.tool_index, policy=nothing, learn=False)
+    rehearsing = replace(crib, model=OfflineModel(), index=crib.tool_index, policy=nothing, learn=False, on_event=None)
     async with SqliteStore(None) as store, store.open() as session:
         await run(session, text, crib=rehearsing)
 

@@ -29,7 +29,7 @@ def _store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("file", sorted(path.name for path in EXAMPLES.glob("*.yaml")))
 def test_every_example_is_right(apps: Path, file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "is right." in answer(capsys, str(apps / file), "--check")
+    assert f"{file}: OK" in answer(capsys, str(apps / file), "--check")
 
 
 def test_the_discovery_bot_finds_a_tool_and_does_not_run_it(apps: Path, capsys: pytest.CaptureFixture[str]) -> None:

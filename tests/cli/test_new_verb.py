@@ -19,7 +19,7 @@ def test_a_new_app_runs_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "helper/app.yaml", "-m", 'greet somebody called "Ada"']) == 0
     assert capsys.readouterr().out == "Hello, Ada!\n"
     assert main(["run", "helper/app.yaml", "--check"]) == 0
-    assert capsys.readouterr().out.startswith("helper is right.")
+    assert capsys.readouterr().out.startswith("helper/app.yaml: OK\n")
     assert Path("helper/files").is_dir()
 
 

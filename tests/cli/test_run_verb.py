@@ -132,7 +132,7 @@ def test_check_tells_the_mode_with_its_numbers_and_runs_nothing(app: Path, capsy
     app.write_text(f"{text}", encoding="utf-8")
     assert main(["run", str(app), "--check"]) == 0
     out = capsys.readouterr().out.splitlines()
-    assert out[:3] == ["The Bot is right.", "", "agent main: 2 tools, a window of 600 tokens (as the file says)"]
+    assert out[:3] == [f"{app}: OK", "", "agent main: 2 tools, a window of 600 tokens (as the file says)"]
     assert [line.split()[0] for line in out[3:7]] == ["mode", "direct", "compact", "discovery"]
     assert out[7].endswith("the budget of 120 (20% of a window of 600)")
     assert main(["run", str(app), "--check", "--json"]) == 0

@@ -43,8 +43,8 @@ def test_an_explanation_reads_like_one() -> None:
         "           'delte' was read as: delet, delta\n"
         "  meaning  rank 3, cosine 0.57; nearest text: 'delete a page'\n"
         "           word by word: 0.75 of the request is met, 0.50 of the tool is meant\n"
-        "  verdict  words alone are right with 0.40 (alone above 0.8, heard above 0.3);"
-        " some tool serves it with 0.90 (answered above 0.4)"
+        "  verdict  lexical confidence 0.40 (used alone above 0.8, blended above 0.3);"
+        " some tool fits with 0.90 (answered above 0.4)"
     )
 
 
@@ -67,8 +67,8 @@ def test_what_is_not_there_is_not_shown() -> None:
     assert bare.render() == (
         "delete_page for 'delte the blog page': not in the answer, share 0.25 (path none, sure 0.50, 45 tools)\n"
         "  words    no rank, score 3.46; matched: none\n"
-        "  verdict  words alone are right with 0.40 (alone above 0.8, heard above 0.3);"
-        " some tool serves it with 0.90 (answered above 0.4)\n"
+        "  verdict  lexical confidence 0.40 (used alone above 0.8, blended above 0.3);"
+        " some tool fits with 0.90 (answered above 0.4)\n"
         "  part     one thing\n"
         "  part     another\n"
         "  reason   No tool fits this request.\n"

@@ -10,7 +10,7 @@ from toolcrib.cli.places import EmbedderName, From, Json, load_catalog, make_ind
 from toolcrib.errors import ToolcribError, require
 from toolcrib.evals.retrieval import Evaluation, Scores, evaluate, read_queries
 
-# An evaluation as a picture: how good, in which language, how fast.
+# --plot: the evaluation as a picture
 
 FORMATS = (".svg", ".png")
 COLOUR = "#2a6f97"

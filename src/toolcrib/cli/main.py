@@ -146,8 +146,6 @@ def _run(arguments: Sequence[str] | None) -> int:
 
     from toolcrib.cli.output import print_error, speak_any_script
 
-    pass
-
     speak_any_script()
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == ["catalogue"]:  # the old spelling

@@ -1,4 +1,4 @@
-"""`toolcrib catalog`: the catalog that servers share in PostgreSQL, to publish into, look at and approve."""
+"""What the verbs share: options, and the way from their values to catalogs, indexes, sources and databases."""
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from toolcrib.sources.source import ToolSink
 
 
-# From what `--from` says to a catalog; without it, the tools of the reference CMS.
+# --from: where the tools are. Without it, the tools of the reference CMS.
 
 FORMS = "Say `--from package.module:catalog`, `--from tools.py` or `--from folder`."
 
@@ -36,7 +36,7 @@ def load_catalog(place: str | None, *, calls: bool = False) -> Catalog:
     return load_from(place, forms=FORMS)
 
 
-# Options that several verbs share.
+# Options of several verbs
 
 From: TypeAlias = Annotated[
     str | None,
@@ -75,7 +75,7 @@ def make_index(catalog: Catalog, embedder: str | None, *, probe: bool = False) -
     return ToolIndex(catalog, opened)
 
 
-# The MCP servers of the files on a command line: those of MCP clients, and apps.
+# MCP servers: from the files of MCP clients, from apps, and from OpenAPI documents
 
 _APP = (".yaml", ".yml")
 
@@ -99,8 +99,6 @@ def _servers(path: Path) -> "tuple[McpServer, ...]":
         raise SourceConfigError(f"{path}: there are no MCP servers in it.", hint="Name them under tools.mcp_servers.")
     return found
 
-
-# `toolcrib sources`: which servers a configuration names, how they are, and what their tools would cost.
 
 ReadServers: TypeAlias = "Callable[[Iterable[Path]], tuple[McpServer, ...]]"
 DEFAULT = ".mcp.json"
@@ -194,7 +192,7 @@ async def following(url: str, catalog: Catalog, runners: "Mapping[str, Runner]")
         yield source
 
 
-# `toolcrib sessions`: the conversations that are kept, to list, look at, take along and forget.
+# Databases: the shared catalog, and the sessions
 
 SharedCatalogPlace: TypeAlias = Annotated[str | None, Parameter(name="--catalog", alias="--catalogue")]
 StorePlace: TypeAlias = Annotated[
@@ -209,8 +207,6 @@ StorePlace: TypeAlias = Annotated[
 
 OK, WAITS, NO_ANSWER, STOPPED = 0, 2, 4, 130
 
-
-# `toolcrib serve`: an agent over HTTP, with its web page.
 
 Names: TypeAlias = Annotated[tuple[str, ...], Parameter(negative=(), show_default=False, consume_multiple=False)]
 

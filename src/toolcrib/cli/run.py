@@ -43,11 +43,11 @@ def new(name: str, /, *, folder: Annotated[Path | None, Parameter(name="--in")] 
     return 0
 
 
-# What `toolcrib run --check` tells: that the file is right, and what each agent's model would see.
+# `toolcrib run --check`: whether the file is correct, and what each agent's model would see.
 
 
-def told(app: "App", *, as_json: bool) -> int:
-    """Say it; warnings do not make the file wrong."""
+def show_check(app: "App", file: Path, *, as_json: bool) -> int:
+    """Write the result of the check. Warnings do not make a file incorrect."""
     agents = [_agent(app, agent.id) for agent in app.spec.agents]
     warnings = [*app.missing_keys(), *app.literal_keys(), *_problems(app)]
     if app.sources.sources:
@@ -56,7 +56,7 @@ def told(app: "App", *, as_json: bool) -> int:
     if as_json:
         write_json({"app": app.spec.app.app_id, "agents": agents, "warnings": warnings})
         return 0
-    say(f"{app.name} is right.")
+    say(f"{file}: OK")
     for agent in agents:
         _show(agent)
     for warning in warnings:
@@ -135,14 +135,14 @@ def run(
     Answers are on stdout, all else on stderr. An app of mode `conversation` talks until you leave, one of mode `task`
     answers `--message`, its own message, or what stands on stdin, and ends.
 
-    Exit codes: 0 answered, 1 the file is wrong, 2 something waits for your yes, 3 a key is missing, 4 no answer.
+    Exit codes: 0 answered, 1 the file is wrong, 2 a call waits for confirmation, 3 a key is missing, 4 no answer.
 
     Example: `toolcrib run examples/apps/discovery-bot.yaml --model offline --check`
 
     Args:
         app: The file.
         message: Say this, show the answer, and leave.
-        check: Only say whether the file is right, and what the model would see of the tools.
+        check: Only check the file, and show what the model would see of the tools.
         session: Its name, to go on with it later; a new one is made when there is none.
         model: Takes the place of every model in the file, such as `offline`, which needs no key.
         workdir: Takes the place of the file's work folder.
@@ -155,9 +155,7 @@ def run(
 
     loaded = load_app(app, model=model, workdir=workdir)
     if check:
-        pass
-
-        return told(loaded, as_json=json)
+        return show_check(loaded, app, as_json=json)
     _ = loaded.models  # a missing key is said before anything else
     asked = _request(loaded, message, json)
     with _logs(loaded, shown=verbose):

@@ -121,8 +121,8 @@ class Explanation:
                 f"           word by word: {self.asked:.2f} of the request is met, {self.told:.2f} of the tool is meant"
             )
         lines.append(
-            f"  verdict  words alone are right with {self.lexical_sure:.2f} (alone above {self.lexical_above},"
-            f" heard above {self.blended_above}); some tool serves it with {self.serves:.2f}"
+            f"  verdict  lexical confidence {self.lexical_sure:.2f} (used alone above {self.lexical_above},"
+            f" blended above {self.blended_above}); some tool fits with {self.serves:.2f}"
             f" (answered above {self.answer_above})"
         )
         lines += [f"  part     {part}" for part in self.parts]

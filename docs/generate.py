@@ -15,10 +15,10 @@ sys.path.insert(0, str(Path(__file__).parent))  # the other files of this folder
 import consoles
 import llms_txt
 import python_api
+from app_reference import app_page
 from server_reference import http_page, metrics_page
 
 from toolcrib import errors, settings
-from toolcrib.apps.spec import reference_page
 from toolcrib.cli.main import make_app
 from toolcrib_cms import build
 from toolcrib_cms.tool_definitions import FILE, write_definitions
@@ -57,7 +57,7 @@ def reference() -> dict[str, str]:
     return {
         "cli.md": said + "\n".join(line.rstrip() for line in commands.splitlines()) + "\n",
         "errors.md": f"{said}# Errors\n\n{ERRORS}\n\n```text\n{tree}\n```\n",
-        "yaml.md": said + reference_page(),
+        "yaml.md": said + app_page(),
         "http.md": said + http_page(),
         "metrics.md": said + metrics_page(),
         "api.md": said + python_api.page(),

@@ -38,7 +38,7 @@ from toolcrib.stores.session import Session
         ),
         (
             exceptions.ModelAPIError("m", "odd"),
-            Fault(message="m refused the request.", hint="Check the model's name and settings.", passing=True),
+            Fault(message="m refused the request.", hint="Check the model's name and settings.", is_transient=True),
         ),
         (ValueError("ours"), None),
     ],

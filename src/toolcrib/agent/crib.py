@@ -45,12 +45,10 @@ if TYPE_CHECKING:
     from toolcrib.agent.events import Event
     from toolcrib.agent.runner import RunResult
 
-# How far a run may go. Each limit ends it with a clear word, and the session stays usable.
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The limits of one run; None is no limit."""
+    """The limits of one run; None is no limit. Each ends the run with a clear message, and the session stays usable."""
 
     steps: int = 15  # requests to the model
     output_tokens: int = 4_096  # of one answer of the model
@@ -72,13 +70,13 @@ class Limits:
             raise UsageLimitExceeded(f"The run has cost {cost}, over the cost limit of {self.cost}")
 
     def settings(self) -> ModelSettings:
-        """What a provider is asked to keep to."""
+        """The limits that the provider applies."""
         return ModelSettings(max_tokens=self.output_tokens)
 
-    def retry_delay(self, attempt: int, asked: float | None = None) -> float:
-        """Seconds to wait before a further try; the provider's own word counts, up to a minute."""
+    def retry_delay(self, attempt: int, requested: float | None = None) -> float:
+        """Seconds to wait before another try; what the provider requests counts, up to a minute."""
         own = self.backoff_seconds * 2 ** (attempt - 2)
-        return own if asked is None else min(max(asked, 0.0), 60.0)
+        return own if requested is None else min(max(requested, 0.0), 60.0)
 
 
 OnEvent: TypeAlias = "Callable[[str, Event], None]"
@@ -130,7 +128,7 @@ class Crib:
             await opened.close()
 
     async def stream(self, text: str, *, session: str | None = None, context: object = None) -> "AsyncGenerator[Event]":
-        """What happens while the agent answers. Without a name, the talk goes on in the crib's own session.
+        """What happens while the agent answers. Without a name, it continues the crib's own session.
 
         Stopping the iteration stops the run. `context` is handed to tools that want one.
         """
@@ -211,7 +209,7 @@ class Crib:
         return CribToolset(self.toolbox(), delivery=self.delivery, guidance=self.guidance)
 
     def settings(self) -> ModelSettings:
-        """What is asked of the provider with each request."""
+        """The settings of each request to the provider."""
         own = self.limits.settings()
         if retries_itself(self.llm):
             own["max_retries"] = 0  # we try again ourselves, and tell about it

@@ -16,8 +16,8 @@ class _Told:
 
     def to_json(self) -> dict[str, Any]:
         """The event as JSON can say it, its `type` first."""
-        said = {one.name: _plain(getattr(self, one.name)) for one in fields(cast("Any", self))}
-        return {"type": said.pop("type"), **said}
+        values = {one.name: _plain(getattr(self, one.name)) for one in fields(cast("Any", self))}
+        return {"type": values.pop("type"), **values}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

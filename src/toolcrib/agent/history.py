@@ -32,7 +32,7 @@ def load_messages(stored: Sequence[Any], *, most: int = MOST_MESSAGES, keep: int
 def window(stored: Sequence[Any], *, most: int = MOST_MESSAGES, keep: int = KEEP_MESSAGES) -> list[Any]:
     """The last messages, once there are more than `most`: about `keep` of them, from a whole turn on if possible.
 
-    A result never stands without its call. What is said at the top by the system stays, and when a single turn is
+    A result never stands without its call. A system prompt in the first message stays, and when a single turn is
     longer than the window, the request that began it stays too.
     """
     starts = [at for at, message in enumerate(stored) if _begins_turn(message)]
@@ -56,11 +56,11 @@ def _leap(stored: Sequence[Any], starts: Sequence[int], end: int, keep: int) -> 
 
 
 def _system(stored: Sequence[Any], begin: int) -> list[Any]:
-    """What the system said in the first message, unless the window has it. Ours never does; others' histories may."""
+    """The system prompt of the first message, unless the window has it. Only histories from elsewhere have one."""
     if begin == 0 or not stored:
         return []
-    said = [part for part in _parts(stored[0]) if part.get("part_kind") == "system-prompt"]
-    return [{**stored[0], "parts": said}] if said else []
+    system = [part for part in _parts(stored[0]) if part.get("part_kind") == "system-prompt"]
+    return [{**stored[0], "parts": system}] if system else []
 
 
 def _begins_turn(message: Any) -> bool:
@@ -76,7 +76,7 @@ def _parts(message: Any) -> list[dict[str, Any]]:
 
 
 def user_texts(stored: Sequence[Any]) -> list[tuple[str, str]]:
-    """What the user said, newest first: the moment, as it was written, and the text."""
+    """The user's messages, newest first: the timestamp as stored, and the text."""
     return [
         (str(part.get("timestamp", "")), part["content"])
         for message in reversed(stored)

@@ -1,4 +1,4 @@
-"""Which model thinks: one by name at any provider, one at an OpenAI-compatible address, or none (`offline`)."""
+"""Models: one by name at any provider, one at an OpenAI-compatible address, or none (`offline`)."""
 
 import re
 from collections.abc import Mapping
@@ -15,8 +15,6 @@ from toolcrib.errors import ModelError, ModelKeyError, ToolcribError
 from toolcrib.settings import OFFLINE
 from toolcrib.tools.text import clean
 
-# What went wrong between us and a model, in words for people; and whether trying again can help.
-
 _MOST_QUOTED_CHARACTERS = 300
 _SECRETS = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|key|ghp|gho|hf)[-_][\w\-.*]{6,}"  # what keys of known providers begin with
@@ -31,11 +29,11 @@ _SECRETS = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """A failure as people read it."""
+    """What went wrong with a model, for people to read, and whether another try can help."""
 
     message: str
     hint: str = ""
-    passing: bool = False  # whether it may be over at the next try
+    is_transient: bool = False  # whether it may be over at the next try
     wait_seconds: float | None = None  # what the provider asks for
 
 
@@ -66,15 +64,15 @@ def without_secrets(text: str) -> str:
 def _api_fault(error: pydantic_ai.ModelAPIError, model: str) -> Fault:
     code = error.status_code if isinstance(error, pydantic_ai.ModelHTTPError) else 0
     status = f" ({code})" if code else ""
-    for kind, codes, message, hint, passing in _API_FAULTS:
+    for kind, codes, template, hint, is_transient in _API_FAULTS:
         if isinstance(error, kind) or code in codes:
-            said = f"{message.format(model=model)}{status}."
-            return Fault(message=said, hint=hint, passing=passing, wait_seconds=error.retry_after)
-    said = _sentence(error)
+            message = f"{template.format(model=model)}{status}."
+            return Fault(message=message, hint=hint, is_transient=is_transient, wait_seconds=error.retry_after)
+    reason = _sentence(error)
     return Fault(
-        message=f"{model} refused the request{status}{f': {said}' if said else '.'}",
+        message=f"{model} refused the request{status}{f': {reason}' if reason else '.'}",
         hint="Check the model's name and settings.",
-        passing=not code,
+        is_transient=not code,
     )
 
 
@@ -109,12 +107,12 @@ _API_FAULTS = (
 )
 
 
-def _limit(said: str) -> Fault:
-    if "request_limit" in said:
-        found = re.search(r"request_limit of (\d+)", said)
+def _limit(message: str) -> Fault:
+    if "request_limit" in message:
+        found = re.search(r"request_limit of (\d+)", message)
         steps = found[1] if found else "all"
         return Fault(message=f"No answer after {steps} steps.", hint="Narrow the request, or raise `steps`.")
-    if "cost" in said:
+    if "cost" in message:
         return Fault(message="The limit on what a run may cost was reached.", hint="Raise `cost`.")
     return Fault(message="A limit on tokens was reached.", hint="Narrow the request, or raise the limit.")
 

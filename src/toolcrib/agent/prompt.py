@@ -32,7 +32,7 @@ class Prompt:
                 raise PromptError(f"The prompt has no section {name!r}.", hint=f"{hint} What is new belongs in `more`.")
 
     def render(self, *, today: date, finder: str = "") -> str:
-        """The text for a model. `finder` is the tool that finds others; without one, nothing is said of finding."""
+        """The text for a model. `finder` is the tool that finds others; without one, it mentions none."""
         return _rendered(self._source(), finder, today.isoformat())
 
     def _source(self) -> str:

@@ -4,7 +4,7 @@
         async for event in stream(session, "Delete the old landing page", crib=crib):
             ...
 
-Whatever goes wrong with a model, a tool or a limit is told as an event, and the session stays usable. Stopping the
+Whatever goes wrong with a model, a tool or a limit becomes an event, and the session stays usable. Stopping the
 iteration stops the run.
 """
 
@@ -62,7 +62,7 @@ def stream(session: Session, text: str, *, crib: Crib, context: object = None) -
         turn = Turn(crib, session, emit, context)
         turn.recorder.emit(RunStarted(session=session.id, text=text, model=turn.model))
         await turn.confirmations.read_reply(text)
-        await _answered(turn, crib, TurnInput(text))
+        await _run_turn(turn, crib, TurnInput(text))
 
     return _events(work)
 
@@ -85,15 +85,15 @@ def confirm(
         )
         if not approved or turn.toolbox.find(question.tool) is None:
             await turn.confirmations.decline(question)
-            await _answered(turn, crib, TurnInput(text))
+            await _run_turn(turn, crib, TurnInput(text))
             return
         turn.confirmations.accept(question)
         turn.toolbox.activate([question.tool])
-        said = ModelRequest(parts=[UserPromptPart(text)])
+        request = ModelRequest(parts=[UserPromptPart(text)])
         arguments = {**question.arguments, CONFIRMED: True}
         call = ModelResponse(parts=[ToolCallPart(question.tool, arguments)], model_name=turn.model)
         # As if the model had called it just now: Pydantic AI begins with the call.
-        await _answered(turn, crib, TurnInput(None, (said, call)))
+        await _run_turn(turn, crib, TurnInput(None, (request, call)))
 
     return _events(work)
 
@@ -120,7 +120,7 @@ def _question(session: Session, confirmation_id: str) -> Confirmation:
     )
 
 
-async def _answered(turn: Turn, crib: Crib, opening: TurnInput) -> None:
+async def _run_turn(turn: Turn, crib: Crib, opening: TurnInput) -> None:
     """Run a turn to its end, whatever that is."""
     began = time.perf_counter()
     failed = False
@@ -133,8 +133,8 @@ async def _answered(turn: Turn, crib: Crib, opening: TurnInput) -> None:
         except Exception as error:
             failed = True
             if limit.expired():
-                said = f"No answer within {crib.limits.seconds:g} seconds."
-                turn.recorder.emit(Failed(message=said, hint="Try again, or raise `seconds`."))
+                message = f"No answer within {crib.limits.seconds:g} seconds."
+                turn.recorder.emit(Failed(message=message, hint="Try again, or raise `seconds`."))
             else:
                 turn.recorder.emit(_failed(error, turn.model))
         if crib.limits.cost is not None and turn.usage.requests and turn.usage.cost is None:
@@ -170,9 +170,10 @@ def _failed(error: Exception, model: str) -> Failed:
     if fault is not None:
         return Failed(message=fault.message, hint=fault.hint)
     logger.error("A run broke", exc_info=error)
-    said = without_secrets(str(error))
+    reason = without_secrets(str(error))
     return Failed(
-        message=f"The run broke: {type(error).__name__}{f': {said}' if said else ''}", hint="The log has the details."
+        message=f"The run broke: {type(error).__name__}{f': {reason}' if reason else ''}",
+        hint="The log has the details.",
     )
 
 

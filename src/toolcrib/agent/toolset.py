@@ -52,10 +52,10 @@ class PassThroughValidator:
         **kwargs: Any,
     ) -> dict[str, Any]:
         try:
-            said = json.loads(input)
+            value = json.loads(input)
         except ValueError:
-            said = input if isinstance(input, str) else bytes(input).decode("utf-8", "replace")
-        return self.validate_python(said)
+            value = input if isinstance(input, str) else bytes(input).decode("utf-8", "replace")
+        return self.validate_python(value)
 
     def validate_python(
         self, input: Any, *, allow_partial: bool | Literal["off", "on", "trailing-strings"] = False, **kwargs: Any
@@ -196,7 +196,7 @@ class CribToolset(AbstractToolset[AgentDepsT]):
             guidance: What there is to know about whole categories.
             deferred: Whether calls that need the user's yes end the run with `DeferredToolRequests`, Pydantic AI's way
                 to ask; the agent's `output_type` must allow it. Without, and without `consent`, they are refused.
-            consent: Who knows what the user agreed to. With it, tools that ask get one argument more, `confirmed`.
+            consent: Decides whether the user confirmed a call. With it, tools that ask get an argument `confirmed`.
         """
         self._given = toolbox
         self._id = id
@@ -259,7 +259,7 @@ class CribToolset(AbstractToolset[AgentDepsT]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
     ) -> str:
-        """Call a tool. What went wrong is told to the model as a failed result, and never ends the run."""
+        """Call a tool. Whatever goes wrong becomes a failed result for the model, and never ends the run."""
         began = time.perf_counter()
         result = await self._result(name, raw_arguments(tool_args), ctx)
         took_ms = (time.perf_counter() - began) * 1_000
@@ -281,7 +281,7 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         pending = result.value
         if not isinstance(pending, PendingApproval):
             return result
-        if ctx.tool_call_approved:  # Pydantic AI was told by the application, which asked the user
+        if ctx.tool_call_approved:  # by the application, which asked the user
             consent = pending.approve()
         elif self._consent is not None:
             consent = await self._consent(pending, confirmed)

@@ -1,6 +1,6 @@
-"""One turn: from the user's words, or their answer to a question, to the model's answer. Pydantic AI runs the loop.
+"""One turn: from the user's message, or their answer to a question, to the model's answer. Pydantic AI runs the loop.
 
-Here is what goes in (history, memory, tools), what is kept at each half step, and which events are told on the way.
+A turn gives it history, memory and tools, and passes what happens to the recorder.
 """
 
 from dataclasses import dataclass, replace
@@ -31,14 +31,12 @@ from toolcrib.discovery.tokens import text_tokens
 from toolcrib.memory.working import render_memory
 from toolcrib.stores.session import Session
 
-# What Pydantic AI asks us beside the tools: the working memory for the prompt, and names that are not listed.
-
 MEMORY = "working-memory"
 
 
 @dataclass(kw_only=True)
 class SessionHooks(AbstractCapability[Any]):
-    """One turn's additions to the loop."""
+    """What one turn adds to the loop: the working memory in the prompt, and calls of tools that are not listed."""
 
     toolset: CribToolset[Any]
     memory: str  # as it stood when the turn began: within a turn, the model has the results themselves
@@ -72,7 +70,7 @@ _OUTPUT_RETRIES = 2  # when the model gives neither text nor a call
 
 @dataclass(frozen=True, slots=True)
 class TurnInput:
-    """How a turn begins: with the user's words, or with messages that stand for their answer to a question."""
+    """How a turn begins: with the user's text, or with messages that stand for their answer to a question."""
 
     text: str | None
     messages: tuple[ModelMessage, ...] = ()
@@ -140,7 +138,7 @@ class Turn:
                     # The tries are of one request. Usage does not tell: half an answer is counted, too.
                     attempt = 1 if _answers(so_far) > answers else attempt
                     fault = classify_error(error, self.model)
-                    if fault is None or not fault.passing or attempt >= limits.tries:
+                    if fault is None or not fault.is_transient or attempt >= limits.tries:
                         raise
                     messages, text = so_far, None
             attempt += 1

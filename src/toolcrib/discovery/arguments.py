@@ -15,12 +15,10 @@ from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
 from toolcrib.tools.call import MISSING, Complaint, explain_complaints, explain_not_an_object, no_such_argument
 from toolcrib.tools.tool import Tool
 
-# Values read against a JSON Schema: what is wrong with them, and the nearest value that is right.
-
 Schema: TypeAlias = Mapping[str, Any]
 Place: TypeAlias = tuple[int | str, ...]
 
-# A schema may branch at every level, so that trying every branch never ends. After so many looks all is held well.
+# A schema may branch at every level, and trying every branch would never end. After so many checks all counts as valid.
 _MOST_LOOKS = 20_000
 _MOST_LEVELS = 60
 
@@ -40,7 +38,7 @@ _A = {"integer": "an integer", "array": "a list", "object": "an object", "null":
 
 
 class SchemaChecker:
-    """One reading of one tool's arguments; `root` is the schema that holds the definitions others point to."""
+    """Checks and repairs the arguments of one call; `root` is the schema with the definitions that others refer to."""
 
     def __init__(self, root: Schema) -> None:
         self._root = root
@@ -56,8 +54,8 @@ class SchemaChecker:
         if branches and all(self.complaints(value, branch, place) for branch in branches):
             return self._complaints_of_branches(value, branches, place)
         if (choices := _choices(known)) and not any(_same(value, choice) for choice in choices):
-            said = ", ".join(json.dumps(choice, ensure_ascii=False) for choice in choices[:20])
-            return [(place, f"should be one of {said} (got {reprlib.repr(value)})")]
+            listed = ", ".join(json.dumps(choice, ensure_ascii=False) for choice in choices[:20])
+            return [(place, f"should be one of {listed} (got {reprlib.repr(value)})")]
         types = _types(known)
         if types and not any(_IS[kind](value) for kind in types):
             return [(place, f"should be {' or '.join(_a(kind) for kind in types)} (got {reprlib.repr(value)})")]
@@ -237,8 +235,10 @@ class Repaired:
 
 @runtime_checkable
 class ChecksArguments(Protocol):
-    """A call that can say beforehand what it has against some arguments. Function tools can; they know more than
-    their schema does, so their word counts for what needs a repair and what is refused."""
+    """A call that can check arguments beforehand.
+
+    Function tools can, and know more than their schema: they decide what needs a repair and what is refused.
+    """
 
     def refusal(self, arguments: object) -> str | None: ...
 

@@ -1,4 +1,4 @@
-"""What reaching tools costs at a step: definitions, what stands in the prompt, discovery's own talk, active protocols.
+"""What tools cost at a step: definitions, lists in the prompt, discovery's own messages, active protocols.
 
 Measured on the real surface and toolbox, with searches for the catalog's own tools.
 """
@@ -71,15 +71,15 @@ async def discovery_overheads(
     surface: Surface = search_surface,
     wire: Wire = "openai-chat",
 ) -> tuple[list[Overhead], list[Search]]:
-    """What discovery takes before any search and after each one; the first tool of the surface is asked."""
+    """What discovery takes before any search and after each one; uses the first tool of the surface."""
     toolbox = Toolbox(catalog, index, surface=surface)
-    asked = toolbox.surface[0].name
+    finder = toolbox.surface[0].name
     messages: list[dict[str, Any]] = []
     steps, searches = [_discovery_step(toolbox, messages, wire)], list[Search]()
     for query in queries:
         before = set(toolbox.active)
-        result = await toolbox.call(asked, {"query": query})
-        messages += exchange(asked, {"query": query}, result.text)
+        result = await toolbox.call(finder, {"query": query})
+        messages += exchange(finder, {"query": query}, result.text)
         steps.append(_discovery_step(toolbox, messages, wire))
         found = tuple(name for name in toolbox.active if name not in before)
         searches.append(Search(query=query, activated=found))
@@ -111,7 +111,7 @@ def exchange(name: str, arguments: dict[str, Any], text: str) -> list[dict[str, 
     return [{"role": "assistant", "tool_calls": [call]}, {"role": "tool", "content": text}]
 
 
-# What tokens cost at a model, as far as it is known. A price that is not known is None, never 0.
+# Prices of models. An unknown price is None, never 0.
 
 UNKNOWN = "unknown"
 
@@ -162,7 +162,7 @@ def _readings(model: str) -> Iterator[tuple[str | None, str]]:
     yield None, model
 
 
-# What a catalog costs in each mode, at each step: the table that `toolcrib tokens` and the page show.
+# The table of `toolcrib tokens` and the page: what a catalog costs in each mode, at each step
 
 WINDOW = 200_000
 MODEL = "gpt-5.4"

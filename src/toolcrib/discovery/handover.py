@@ -1,12 +1,12 @@
-"""How many of the tools found are handed over, and which are only named: a definition costs tokens in every step.
+"""Handover: which of the tools found the model gets with definitions, and which only by name.
 
-Worth handing over. A sure search gives its best tool and those that come near it, however few; one that stands alone
-brings the tool most often used with it. A search that is not sure gives everything up to the limit, because then the
-order says little. On the training splits of seven public sets this gives 3.4 tools instead of 8, and they hold 96.0 %
-of the right tools instead of 97.2 %.
+A definition costs tokens in every step. When the search is confident, it hands over the best tool and those that score
+close to it; a single tool brings the one most often used with it. When it is not, it hands over everything up to the
+limit, because the order means little. On the training splits of seven public sets this gives 3.4 tools instead of 8,
+and they contain 96.0 % of the right tools instead of 97.2 %.
 
-Within a budget. The best tool always comes; another one only while all of them fit. What does not fit, and what stands
-next in the order, is named: a name costs some 7 tokens instead of 190, and a search for it hands that tool over.
+There is a budget, too. The best tool always comes, others only while all of them fit. Those that do not fit, and those
+next in the order, are named: a name costs some 7 tokens instead of 190, and a search for it hands that tool over.
 """
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ class Handover:
 
 
 def is_confident(found: SearchResult) -> bool:
-    """Whether the order of the hits can be believed."""
+    """Whether the order of the hits can be trusted."""
     return found.confidence >= SURE_FROM
 
 
@@ -55,7 +55,7 @@ def best_hits(found: SearchResult, limit: int) -> tuple[Hit, ...]:
 def spread(
     found: SearchResult, limit: int, tokens_of: Callable[[str], int], budget_tokens: int = BUDGET_TOKENS
 ) -> Handover:
-    """What to hand over and what to name. `tokens_of` says what handing over a tool of this name adds."""
+    """What to hand over and what to name. `tokens_of` gives the tokens that a tool of this name would add."""
     limit = max(1, min(limit, MOST_TOOLS))
     handed: list[Hit] = []
     for hit in best_hits(found, limit):
@@ -64,7 +64,7 @@ def spread(
             continue  # a smaller one may still fit
         handed.append(hit)
         budget_tokens -= tokens
-    if found.path == "exact":  # asked for by its name: no other one is meant
+    if found.path == "exact":  # the query is the tool's name: no other one is meant
         return Handover(handed=tuple(handed))
     shown = min(limit, SHOWN_BY_A_SURE_SEARCH) if is_confident(found) else limit
     rest = [hit for hit in found.hits if hit not in handed]
@@ -73,12 +73,12 @@ def spread(
     return Handover(handed=tuple(handed), named=tuple(rest[: max(min(LEAST_NAMES, names), names - saved)]))
 
 
-# What a discovery tool found, for programs: its text is for the model, this is the `value` of the same result.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovered:
-    """The tools an answer names. The agent makes its events of it, and native forms their references."""
+    """What a discovery tool found, as the `value` of its result; the text is for the model.
+
+    The agent makes its events of it, and the native formats their references.
+    """
 
     query: str = ""
     tools: tuple[str, ...] = ()  # in the order shown; after a search, those that can be called now

@@ -18,7 +18,7 @@ from toolcrib.errors import ModeError, did_you_mean
 from toolcrib.tools.tool import Tool
 
 AUTO = "auto"
-SHARE = 0.20  # of the context window, for tools; the rest is for the talk
+SHARE = 0.20  # of the context window, for tools; the rest is for the conversation
 
 
 class Mode(StrEnum):
@@ -90,12 +90,12 @@ def _reason(forced: Mode | None, fitting: Mode, tools: int, direct: int, compact
     """One sentence for people: the numbers that decided."""
     schemas = f"the schemas of {tools:,} tool{'' if tools == 1 else 's'} take {direct:,} tokens"
     lines = f"their names with a line each take {compact:,}"
-    told = {
+    because = {
         Mode.DIRECT: f"{schemas}, within {limit}",
         Mode.COMPACT: f"{schemas}, over {limit}, but {lines}",
         Mode.DISCOVERY: f"{schemas} and {lines}, both over {limit}",
     }[fitting]
-    return f"{forced} is forced; auto would take {fitting}: {told}" if forced else f"{fitting}: {told}"
+    return f"{forced} is forced; auto would take {fitting}: {because}" if forced else f"{fitting}: {because}"
 
 
 def _mode(mode: Mode | str | None) -> Mode | None:

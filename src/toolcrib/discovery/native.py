@@ -13,7 +13,7 @@ from toolcrib.errors import NativeFormError
 from toolcrib.tools.text import clean, clean_words
 from toolcrib.tools.tool import Tool, safe_name
 
-# A JSON Schema without the words that a model needs not read: every definition pays for them in every request.
+# JSON Schemas without the keywords that a model need not read: they cost tokens in every request.
 
 _NULL = {"type": "null"}
 # Under these keys stand names of the tool's own, each with a schema.
@@ -70,7 +70,7 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": others, **rest}
 
 
-# How one tool stands in a request to each provider. The lists, with tools held back, are in `native.py`.
+# One tool in a request to each provider
 
 Wire: TypeAlias = Literal["openai-chat", "openai-responses", "anthropic"]
 WIRES: tuple[Wire, ...] = ("openai-chat", "openai-responses", "anthropic")

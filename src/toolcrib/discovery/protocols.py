@@ -10,8 +10,6 @@ from stat import S_ISREG
 
 from toolcrib.tools.tool import Tool
 
-# What there is to know about a whole category, from a folder of Markdown files: `guidance/images.md`.
-
 logger = logging.getLogger(__name__)
 
 # Categories come from tools, and tools from anywhere: none of them may lead out of the folder.
@@ -19,7 +17,10 @@ _SAFE_PART = re.compile(r"\w[\w .-]{0,99}")
 
 
 class Guidance:
-    """One text per category. A file that is written, changed or removed counts from the next look on."""
+    """Notes on whole categories, from a folder of Markdown files such as `guidance/images.md`.
+
+    A file that is written, changed or removed counts from the next step on.
+    """
 
     def __init__(self, folder: str | Path) -> None:
         self._folder = Path(folder)
@@ -41,9 +42,7 @@ class Guidance:
                 known = self._read[category] = (state, path.read_text("utf-8-sig", "replace").strip())
         except (FileNotFoundError, NotADirectoryError):
             return ""
-        except (
-            OSError
-        ) as error:  # a broken disk, or no right to read: the agent works without, the operator should know
+        except OSError as error:  # a broken disk, or no permission: the agent works without, the operator should know
             logger.warning("No guidance for the category %r: %s", category, error)
             return ""
         return known[1]
@@ -91,7 +90,7 @@ class Note:
 
 
 def protocol_notes(tools: Iterable[Tool], guidance: Guidance | None = None) -> tuple[Note, ...]:
-    """What there is to know about these tools: each category's guidance once, before its first tool."""
+    """The notes on these tools: each category's guidance once, before its first tool."""
     notes: list[Note] = []
     guided: set[str] = set()
     for tool in tools:

@@ -1,7 +1,7 @@
 """Everything a model reads about tools, in one voice: short, imperative, the same shape everywhere.
 
 Pure functions from values to text. Which tools may be shown is decided by the caller; what they say of themselves is
-cleaned here (`tools/cleaning.py`). Each text stands in a snapshot test with its token count: every call pays for it.
+cleaned here (`tools/text.py`). Each text has a snapshot test with its token count: every call pays for it.
 """
 
 import json
@@ -15,7 +15,7 @@ from toolcrib.tools.result import ToolResult
 from toolcrib.tools.text import ELLIPSIS, clean, clean_json, first_sentence
 from toolcrib.tools.tool import Risk, Tool
 
-# What a model reads when a call does not happen: what is wrong, and what to do instead.
+# Refusals: what a model reads when a call does not happen
 
 _MOST_NAME_CHARACTERS = 80
 _MOST_ERROR_CHARACTERS = 2_000
@@ -25,16 +25,16 @@ _WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}|[^\W_a-zA-Z]{2,}")  # the parts o
 
 def unknown(name: object, known: Iterable[str], finder: str | None) -> ToolResult:
     """There is no such tool, as far as the caller may know."""
-    asked = str(name)[:_MOST_NAME_CHARACTERS]
-    advice = did_you_mean(asked, _like(asked, list(known))) or (f"Find the right one with {finder}." if finder else "")
-    return ToolResult.failure(f"There is no tool named {asked!r}. {advice}".rstrip())
+    given = str(name)[:_MOST_NAME_CHARACTERS]
+    advice = did_you_mean(given, _like(given, list(known))) or (f"Find the right one with {finder}." if finder else "")
+    return ToolResult.failure(f"There is no tool named {given!r}. {advice}".rstrip())
 
 
-def _like(asked: str, known: list[str]) -> list[str]:
+def _like(given: str, known: list[str]) -> list[str]:
     """The names worth comparing: comparing one with ten thousand takes a tenth of a second, and blocks all others."""
     if len(known) <= _FEW_NAMES:
         return known
-    beginnings = {word[:4].casefold() for word in _WORD.findall(asked)}
+    beginnings = {word[:4].casefold() for word in _WORD.findall(given)}
     shared = [sum(beginning in name.casefold() for beginning in beginnings) for name in known]
     most = max(shared)
     return [name for name, count in zip(known, shared, strict=True) if count == most]
@@ -46,7 +46,7 @@ def denied(name: str, reason: str) -> ToolResult:
 
 
 def inactive(name: str, finder: str | None) -> ToolResult:
-    """The tool is there, and has to be asked for first."""
+    """The tool exists, and has to be activated first."""
     how = f"Ask {finder} for it first" if finder else "Activate it first"
     return ToolResult.failure(f"{name} is not active. {how}, then call it.")
 
@@ -69,7 +69,7 @@ def broken(name: str, error: BaseException) -> ToolResult:
     return ToolResult.failure(f"{name} failed: {what[:_MOST_ERROR_CHARACTERS]}")
 
 
-# A tool's arguments on one line: `cms_getPage(slug: str, includeContent: bool = false)`.
+# Signatures: a tool's arguments on one line, `cms_getPage(slug: str, includeContent: bool = false)`
 
 MOST_CHARACTERS = 200
 MOST_CALL_CHARACTERS = 80
@@ -200,13 +200,15 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
+# Lines and specifications
+
 MOST_LINE_CHARACTERS = 100
 MOST_SHORT_LINE_CHARACTERS = 50
 MOST_DESCRIPTION_CHARACTERS = 1_000
 MOST_NOTE_CHARACTERS = 500  # of one note of a protocol
 MOST_SCHEMA_CHARACTERS = 12_000  # some 3,000 tokens; beyond, the schema loses its descriptions, then its end
 MOST_LABEL_CHARACTERS = 40  # of a category or a source
-MOST_QUOTED_CHARACTERS = 60  # of what the model asked for
+MOST_QUOTED_CHARACTERS = 60  # of the model's own words
 
 
 def one_line(tool: Tool) -> str:
@@ -215,9 +217,9 @@ def one_line(tool: Tool) -> str:
     return clean(first_sentence(description), MOST_LINE_CHARACTERS)
 
 
-def marks(*said: str) -> str:
-    """What to know before calling, such as ` [destructive, asks the user]`; nothing when there is nothing to know."""
-    known = [word for word in said if word and word != Risk.SAFE]
+def marks(*notes: str) -> str:
+    """What to know before calling, such as ` [destructive, asks the user]`; empty if there is nothing."""
+    known = [word for word in notes if word and word != Risk.SAFE]
     return f" [{', '.join(known)}]" if known else ""
 
 
@@ -226,20 +228,20 @@ def name_line(tool: Tool) -> str:
     return _with_words(tool.name, tool)
 
 
-def signature_line(tool: Tool, *said: str) -> str:
-    """`name(arguments) [what to know]: one line`; without `said` that is the risk, unless it is safe."""
-    return _with_words(f"{signature(tool)}{marks(*(said or (tool.risk,)))}", tool)
+def signature_line(tool: Tool, *notes: str) -> str:
+    """`name(arguments) [what to know]: one line`; without `notes` that is the risk, unless it is safe."""
+    return _with_words(f"{signature(tool)}{marks(*(notes or (tool.risk,)))}", tool)
 
 
-def short_line(tool: Tool, *said: str) -> str:
+def short_line(tool: Tool, *notes: str) -> str:
     """`name(arguments) [what to know]: a few words`, where the whole definition follows by itself."""
     words = clean(first_sentence(clean(tool.description, MOST_DESCRIPTION_CHARACTERS)), MOST_SHORT_LINE_CHARACTERS)
-    head = f"{call_form(tool)}{marks(*(said or (tool.risk,)))}"
+    head = f"{call_form(tool)}{marks(*(notes or (tool.risk,)))}"
     return f"{head}: {words}" if words else head
 
 
 def compact_list(tools: Iterable[Tool]) -> str:
-    """Every tool as `name: one line`: what stands in the prompt in compact mode."""
+    """Every tool as `name: one line`: the list in the prompt of compact mode."""
     return "\n".join(map(name_line, tools))
 
 
@@ -248,10 +250,10 @@ def tool_list(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def specification(tool: Tool, *said: str, companions: Sequence[str] = ()) -> str:
+def specification(tool: Tool, *notes: str, companions: Sequence[str] = ()) -> str:
     """All there is to know for calling a tool: what it does, its schema, its protocol, what it goes with."""
     description = clean(tool.description, MOST_DESCRIPTION_CHARACTERS)
-    head = f"{tool.name}{marks(*(said or (tool.risk,)))}"
+    head = f"{tool.name}{marks(*(notes or (tool.risk,)))}"
     lines = [f"{head}: {description}" if description else head, f"Arguments: {schema_text(tool.parameters)}"]
     lines += protocol_lines(tool.protocol)
     if companions:
@@ -263,13 +265,13 @@ def protocol_lines(protocol: Protocol | None) -> list[str]:
     """The notes of a protocol, one line each."""
     if protocol is None:
         return []
-    notes = (
+    labelled = (
         ("BEFORE", protocol.before),
         ("AFTER", protocol.after),
         ("NEXT", protocol.next),
         ("GOTCHA", protocol.gotcha),
     )
-    cleaned = ((label, clean(text, MOST_NOTE_CHARACTERS)) for label, text in notes)
+    cleaned = ((label, clean(text, MOST_NOTE_CHARACTERS)) for label, text in labelled)
     return [f"{label}: {text}" for label, text in cleaned if text]
 
 
@@ -286,12 +288,12 @@ def schema_text(parameters: Mapping[str, object]) -> str:
 
 
 def label(text: str) -> str:
-    """The name of a category or a source, as it is shown and asked for."""
+    """The name of a category or a source, as models see and write it."""
     return clean(text, MOST_LABEL_CHARACTERS)
 
 
 def quoted(text: str) -> str:
-    """What a model said, given back to it: short, and in marks that it cannot close."""
+    """A model's own words, quoted to it: short, and in quotation marks that it cannot close."""
     return '"' + clean(text, MOST_QUOTED_CHARACTERS).replace('"', "'") + '"'
 
 

@@ -1,4 +1,4 @@
-"""How many tokens a model sees: exact for o200k, and said to be an estimate for everything else.
+"""How many tokens a model sees: exact for o200k, and marked as an estimate for everything else.
 
 Counts are exact for the text given. What a provider makes of a request is not public: OpenAI rewrites tool definitions
 into a form of its own, and every provider wraps messages in marks. What we count is the compact JSON of each tool entry
@@ -19,7 +19,7 @@ from weakref import ref
 from toolcrib.discovery.native import Wire, definition
 from toolcrib.tools.tool import Tool
 
-# About how many tokens a text has, without a vocabulary: what we say when `bpe-openai` is not installed.
+# The estimate, where `bpe-openai` is not installed
 
 _PIECE = re.compile(
     r"""

@@ -21,16 +21,15 @@ from toolcrib.search.result import SearchResult
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 
-# Which tools are active, in the order in which they first became so, and which of them were used last.
-
-VERSION = 1
-MOST_NAMES = 1_000  # far more than fit into a prompt: a limit on what is remembered of tools that are gone
+VERSION = 1  # of snapshots
+MOST_NAMES = 1_000  # active ones, with those of tools that are gone: far more than fit into a prompt
 
 
 class ActiveTools:
-    """Names only: whether a tool is still there, and may be seen, is asked by whoever shows it.
+    """The names of the active tools, in the order of their first activation and in the order of their last use.
 
-    So a tool whose source went away for a while is active again when it comes back, and takes its old place.
+    Whether a tool still exists and may be seen is checked where it is shown. So a tool whose source was away for a
+    while is active again when the source comes back, and takes its old place.
     """
 
     def __init__(self, active: Iterable[str] = (), used: Iterable[str] = ()) -> None:
@@ -48,7 +47,7 @@ class ActiveTools:
         return name in self._active
 
     def add(self, name: str) -> bool:
-        """Make a name active; says whether it was not."""
+        """Make a name active; returns whether it was not before."""
         fresh = name not in self._active
         self._active[name] = self._by_use[name] = None
         self.use(name)
@@ -57,12 +56,12 @@ class ActiveTools:
         return fresh
 
     def use(self, name: str) -> None:
-        """Note that an active tool was called or asked for just now."""
+        """Mark an active tool as the most recently used."""
         if name in self._active:
             self._by_use[name] = self._by_use.pop(name)
 
     def drop(self, name: str) -> None:
-        """Let a name rest."""
+        """Make a name inactive."""
         self._active.pop(name, None)
         self._by_use.pop(name, None)
 
@@ -79,7 +78,7 @@ class ActiveTools:
         return tuple(dropped)
 
     def snapshot(self) -> dict[str, Any]:
-        """Everything, as JSON can hold it."""
+        """All of it as JSON."""
         return {"version": VERSION, "active": list(self._active), "used": list(self._by_use)}
 
     @classmethod
@@ -103,8 +102,6 @@ def _names(fields: Mapping[str, object], key: str) -> list[str]:
     return cast("list[str]", names)[:MOST_NAMES]
 
 
-# A tool that really runs: for as long as it may, and whatever it raises is a failed result.
-
 logger = logging.getLogger(__name__)
 
 TIMEOUT_SECONDS = 60.0
@@ -112,16 +109,16 @@ TIMEOUT_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """How the tools of one toolbox run."""
+    """Runs the tools of one toolbox: with a time limit, and with whatever they raise as a failed result."""
 
     timeout_seconds: float | None = TIMEOUT_SECONDS
-    # Told what every tool gave that really ran, also when another tool called it.
+    # Called with the result of every tool that ran, also when another tool called it.
     watch: Callable[[Tool, ToolResult], None] | None = None
 
     async def run(
         self, tool: Tool, arguments: Mapping[str, Any], context: object, *, limited: bool = True
     ) -> ToolResult:
-        """Run a tool. What calls others in turn is not limited: each of those has a limit, and tells more then."""
+        """Run a tool. One that calls others has no limit: each of those has, and its message says more."""
         result = await _outcome(tool, arguments, context, self.timeout_seconds if limited else None)
         if self.watch is not None:
             self.watch(tool, result)
@@ -193,7 +190,7 @@ class Toolbox:
         self._seen: _Seen | None = None
         self._renew_surface()
 
-    # What there is
+    # The tools
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -288,7 +285,7 @@ class Toolbox:
                 chosen.append(tool.name)
         return self.activate(chosen)
 
-    # What happens
+    # Calls
 
     async def call(
         self, name: str, arguments: object, context: object = None, *, approved: Approval | None = None
@@ -319,10 +316,10 @@ class Toolbox:
                 return refusals.other_approval(name)
         return await self._execution.run(tool, given.arguments, context, limited=name not in self._surface)
 
-    # What stays
+    # Snapshots
 
     def snapshot(self) -> dict[str, Any]:
-        """What makes this session's toolbox its own, as JSON can hold it. Policy and role are not in it."""
+        """The state of this toolbox as JSON: its active tools. Policy and role are not in it."""
         return self._activation.snapshot()
 
     @classmethod
@@ -354,7 +351,7 @@ class Toolbox:
             size_of=self._size_of,
         )
 
-    # The rest
+    # Helpers
 
     @property
     def _finder(self) -> str | None:
@@ -379,7 +376,7 @@ class Toolbox:
         return self._seen
 
     def _callable(self, names: Iterable[str]) -> list[Tool]:
-        """Those of the tools that are there, may be known and may be called, or asked for."""
+        """The tools of these names that exist for the caller and can be called, if need be after the user's yes."""
         find, may_call = self._visibility.find, self._visibility.may_call
         found = (find(name) for name in names if name not in self._surface)
         return [tool for tool in found if tool is not None and may_call(tool)]

@@ -40,7 +40,7 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkingMemory:
-    """What a session knows; the newest stands first everywhere."""
+    """What a session knows; everything newest first."""
 
     entities: tuple[Entity, ...] = ()
     discovered: tuple[str, ...] = ()  # names of tools that a search gave
@@ -81,7 +81,7 @@ class WorkingMemory:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The memory as JSON can say it."""
+        """The memory as JSON."""
         return {
             "version": VERSION,
             "entities": [
@@ -102,12 +102,12 @@ class WorkingMemory:
         }
 
     @classmethod
-    def from_json(cls, said: Mapping[str, Any]) -> "WorkingMemory":
+    def from_json(cls, stored: Mapping[str, Any]) -> "WorkingMemory":
         """The memory that `to_json` wrote, in this version of Toolcrib or an older one."""
         try:
-            if said["version"] > VERSION:
+            if stored["version"] > VERSION:
                 raise StoreError(
-                    f"This working memory has the form {said['version']}; this Toolcrib knows forms up to {VERSION}.",
+                    f"This working memory has the form {stored['version']}; this Toolcrib knows forms up to {VERSION}.",
                     hint="Update Toolcrib: pip install --upgrade toolcrib",
                 )
             return cls(
@@ -116,21 +116,21 @@ class WorkingMemory:
                         type=str(one["type"]),
                         id=str(one["id"]),
                         name=str(one["name"]),
-                        seen_at=_moment(one["seen_at"]),
+                        seen_at=_timestamp(one["seen_at"]),
                     )
-                    for one in _list(said, "entities")[:MOST_ENTITIES]
+                    for one in _list(stored, "entities")[:MOST_ENTITIES]
                 ),
-                discovered=tuple(map(str, _list(said, "discovered")[:MOST_TOOLS])),
+                discovered=tuple(map(str, _list(stored, "discovered")[:MOST_TOOLS])),
                 used=tuple(
                     ToolUse(
                         name=str(use["name"]),
                         count=int(use["count"]),
-                        last_used=_moment(use["last_used"]),
+                        last_used=_timestamp(use["last_used"]),
                         last_outcome=Outcome(use["last_outcome"]),
                     )
-                    for use in _list(said, "used")[:MOST_TOOLS]
+                    for use in _list(stored, "used")[:MOST_TOOLS]
                 ),
-                summary=str(said["summary"]),
+                summary=str(stored["summary"]),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise StoreError(
@@ -147,20 +147,20 @@ class Noted:
     reading: Reading
 
 
-def _list(said: Mapping[str, Any], field: str) -> list[Any]:
-    if isinstance(said[field], list):
-        return said[field]
+def _list(stored: Mapping[str, Any], field: str) -> list[Any]:
+    if isinstance(stored[field], list):
+        return stored[field]
     raise TypeError(f"{field!r} is not a list")
 
 
-def _moment(text: str) -> datetime:
-    moment = datetime.fromisoformat(text)
-    if moment.tzinfo is None:
+def _timestamp(text: str) -> datetime:
+    timestamp = datetime.fromisoformat(text)
+    if timestamp.tzinfo is None:
         raise ValueError(f"{text!r} has no time zone")  # it could not be compared with those that have
-    return moment
+    return timestamp
 
 
-# The working memory as a model reads it: a few lines, so that "update it" needs no new search.
+# The prompt block: a few lines, so that "update it" needs no new search
 
 MOST_NAME_CHARACTERS = 80
 MOST_TYPE_CHARACTERS = 40
@@ -170,7 +170,7 @@ _PLAIN_WORD = re.compile(r"[\w.:/@#+-]+")
 
 
 def render_memory(memory: WorkingMemory, *, known: Container[str] | None = None) -> str:
-    """The block for the prompt; nothing when there is nothing to tell. Of tools, only those in `known` are named."""
+    """The block for the prompt; empty if the memory is. Of tools, only those in `known` are named."""
     lines = list(_lines(memory, known))
     return "\n".join(["<working-memory>", *lines, "</working-memory>"]) if lines else ""
 

@@ -19,7 +19,7 @@ from toolcrib.errors import ToolDefinitionError, did_you_mean
 from toolcrib.tools.result import ToolResult, as_json
 from toolcrib.tools.schema import argument_schema
 
-# What we tell a model whose arguments do not fit: which one, what was expected, and the schema to read.
+# Messages about wrong arguments: which one, what was expected, and its schema
 
 Complaint: TypeAlias = tuple[Sequence[int | str], str]  # where, and what is wrong there
 
@@ -106,10 +106,10 @@ class Signature:
     def of(cls, function: Callable[..., object], descriptions: Mapping[str, str]) -> "Signature":
         """Read a function; `descriptions` say what each argument is for."""
         parameters = _parameters(function)
-        asked = [one for one in parameters if one.name != CONTEXT or one.kind in _REFUSED_KINDS]
-        _refuse_what_json_cannot_call(function, asked)
-        adapter, schema = _adapter(_stand_in(function, asked, descriptions), label(function))
-        return cls(schema, takes_context=len(asked) < len(parameters), validate=adapter.validate_python)
+        visible = [one for one in parameters if one.name != CONTEXT or one.kind in _REFUSED_KINDS]
+        _refuse_what_json_cannot_call(function, visible)
+        adapter, schema = _adapter(_stand_in(function, visible, descriptions), label(function))
+        return cls(schema, takes_context=len(visible) < len(parameters), validate=adapter.validate_python)
 
 
 def underlying(function: Callable[..., object]) -> Callable[..., object]:
@@ -215,7 +215,7 @@ class _ModelFacingSchema(GenerateJsonSchema):
             ) from error
 
 
-# How a function tool runs: arguments in, a result out, and no exception in between.
+# Calls
 
 logger = logging.getLogger(__name__)
 

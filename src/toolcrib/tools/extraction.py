@@ -1,4 +1,4 @@
-"""Where a tool's result holds entities: said by the tool, never guessed."""
+"""Where a tool's result holds entities: declared by the tool, never guessed."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ from typing import Any, cast
 
 from toolcrib.errors import ToolDefinitionError
 
-# Parts of JSON that strangers wrote: what is not of the kind that was expected counts as empty.
-
 
 def mapping(value: object) -> Mapping[str, Any]:
     """A JSON object; an empty one in place of anything else, for documents get much wrong."""

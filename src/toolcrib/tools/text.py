@@ -137,8 +137,8 @@ def _tokens_of_piece(piece: str) -> int:
 # A description that says the same words over and over wants to be found, not understood: its first sentence is enough.
 
 _FEW_WORDS = 20  # shorter texts cannot say much, whatever they repeat
-_OFTEN_ENOUGH = 2  # times that a word may be said before it counts as said again
-_TOO_MUCH = 0.25  # the share of words said again
+_OFTEN_ENOUGH = 2  # times that a word may occur before it counts as repeated
+_TOO_MUCH = 0.25  # the share of repeated words
 _MOST_CHARACTERS = 200
 _SHORT = 3  # letters of words that any sentence repeats
 _WORD = re.compile(r"\w{3,}")
@@ -149,22 +149,22 @@ def without_repetition(tool: Tool) -> Tool:
     if not _repeats_itself(tool.description):
         return tool
     first = clean(first_sentence(tool.description), _MOST_CHARACTERS)
-    return replace(tool, description=_said_once(first))
+    return replace(tool, description=_without_repeats(first))
 
 
 def _repeats_itself(text: str) -> bool:
-    said = _WORD.findall(text.casefold())
-    again = sum(times - _OFTEN_ENOUGH for times in Counter(said).values() if times > _OFTEN_ENOUGH)
-    return len(said) >= _FEW_WORDS and again > _TOO_MUCH * len(said)
+    words = _WORD.findall(text.casefold())
+    again = sum(times - _OFTEN_ENOUGH for times in Counter(words).values() if times > _OFTEN_ENOUGH)
+    return len(words) >= _FEW_WORDS and again > _TOO_MUCH * len(words)
 
 
-def _said_once(text: str) -> str:
-    """The text without longer words that it has said before."""
-    said: set[str] = set()
+def _without_repeats(text: str) -> str:
+    """The text without longer words that occurred before."""
+    seen: set[str] = set()
     kept: list[str] = []
     for word in text.split():
         plain = word.casefold().strip(".,;:…")
-        if len(plain) <= _SHORT or plain not in said:
+        if len(plain) <= _SHORT or plain not in seen:
             kept.append(word)
-            said.add(plain)
+            seen.add(plain)
     return " ".join(kept)

@@ -12,7 +12,7 @@ from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.schema import checked_schema
 
-# What a tool may be made of. Wrong types are refused here, when a tool is made, not when a model first needs it.
+# Checks of a tool's fields: wrong types are refused when a tool is made, not when a model first needs it.
 
 Choice = TypeVar("Choice", bound=Enum)
 

@@ -1,7 +1,8 @@
 """Surface browse: five tools by which a model walks a catalog. The list of tools it sees never changes.
 
-That suits clients that cannot take new tools within a conversation, such as MCP clients: whatever is found is run by
-`execute_tool`, and policy and confirmation act on the inner tool. Each answer is a page of a few hundred tokens.
+That suits clients that cannot take new tools within a conversation, such as MCP clients: `execute_tool` runs what was
+found, and policy and confirmation apply to the inner tool. Each answer is a page of a few hundred tokens. `get_tool`
+alone is the surface of compact mode.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,8 +36,6 @@ from toolcrib.discovery.surfaces.search import (
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
-
-# The tool of a surface that runs another one: for clients whose list of tools cannot grow.
 
 _WRAPPINGS = ("arguments", "params", "parameters", "args")
 
@@ -75,8 +74,6 @@ def call_by_name(toolbox: Toolbox, name: str, *, description: str, wrapping: str
     )
 
 
-# `get_tool`: one tool's schema and protocol, on demand. It serves compact mode alone, and the surface browse.
-
 GET_TOOL = "get_tool"
 DESCRIPTION = "Get a tool's arguments and usage notes, and make it callable. Do this before its first call."
 CALL_BY_NAME = "Call it by name."
@@ -103,7 +100,7 @@ async def _get_tool(
 def describe_and_activate(
     toolbox: Toolbox, name: str, described: Callable[[Tool], str], then: str = CALL_BY_NAME
 ) -> ToolResult:
-    """One tool, asked for by its name: described and made callable, or why not."""
+    """Describe the tool of this name and make it callable, or say why not."""
     held = toolbox.find(name.strip())
     if held is None:
         return refusals.unknown(name, (one.name for one in toolbox.tools), None)
@@ -118,7 +115,7 @@ def describe_and_activate(
 
 CATEGORIES_PER_PAGE = 25
 TOOLS_PER_PAGE = 15
-NAMES_PER_CATEGORY = 2  # shown beside a category, as a taste of what it holds
+NAMES_PER_CATEGORY = 2  # shown beside a category, as examples
 
 LIST_CATEGORIES = "List the categories of tools. Start here when you do not know what there is."
 BROWSE_CATEGORY = "List the tools of a category, one line each."
@@ -150,7 +147,7 @@ async def _list_categories(display: Display, page: Page = 1) -> ToolResult:
     pages = pages_of(categories, CATEGORIES_PER_PAGE)
     if not 1 <= page <= len(pages):
         return no_such_page(page, len(pages))
-    lines = tool_list(f"{category} ({len(held)}): {_taste(held)}" for category, held in pages[page - 1])
+    lines = tool_list(f"{category} ({len(held)}): {_examples(held)}" for category, held in pages[page - 1])
     more = f" list_categories(page={page + 1}) for more." if page < len(pages) else ""
     head = f"Categories, with how many tools{place(page, len(pages))}:"
     return ToolResult(text=f"{head}\n{lines}\nNext: browse_category(category) or search_tools(query).{more}")
@@ -193,6 +190,6 @@ async def _search_tools(surface: tuple[Display, SourceStates | None], query: Que
     return ToolResult(text="\n".join(lines), value=discovered(query, found, shown))
 
 
-def _taste(tools: Sequence[Tool]) -> str:
+def _examples(tools: Sequence[Tool]) -> str:
     names = [one.name for one in tools[:NAMES_PER_CATEGORY]]
     return ", ".join([*names, "..."] if len(tools) > len(names) else names)

@@ -81,53 +81,53 @@ def no_such_page(page: int, pages: int) -> ToolResult:
     return ToolResult.failure(f"There is no page {page}: the last one is {pages}.")
 
 
-# The tools that a caller may know of, by category or domain; read once per revision and shared by all sessions.
+# The visible tools by category or domain: grouped once per revision, and shared by all sessions.
 
-OTHER = "other"  # where tools without a category stand
+OTHER = "other"  # the group of tools without a category
 ToolsByGroup: TypeAlias = Mapping[str, tuple[Tool, ...]]
-ShelfOf: TypeAlias = Callable[[Tool], str]
+GroupOf: TypeAlias = Callable[[Tool], str]
 
-_MOST_READINGS = 64  # per catalog: policies, roles and ways to sort, of which an application has a handful
+_MOST_GROUPINGS = 64  # per catalog, by policy, role and kind of group; an application has a handful
 
 
 def category_of(tool: Tool) -> str:
-    """The category of a tool, as it is shown and asked for."""
+    """The category of a tool, as models see and write it."""
     return label(tool.category) or OTHER
 
 
-def group_tools(toolbox: Toolbox, shelf_of: ShelfOf = category_of) -> ToolsByGroup:
-    """The tools of each shelf, shelves by name; what the caller may not know of stands on none."""
+def group_tools(toolbox: Toolbox, group_of: GroupOf = category_of) -> ToolsByGroup:
+    """The visible tools by group, groups in order of name."""
     tools = toolbox.tools  # one tuple for all sessions of a policy and role, until the catalog changes
-    key = (toolbox.policy, toolbox.role, shelf_of)
+    key = (toolbox.policy, toolbox.role, group_of)
     with _sharing:
-        readings = _readings.setdefault(toolbox.catalog, {})
-        read, shelves = readings.get(key, ((), {}))
-        if read is tools:
-            return shelves
-    sorted_in = _sorted_in(tools, shelf_of)
+        kept = _groupings.setdefault(toolbox.catalog, {})
+        grouped_tools, groups = kept.get(key, ((), {}))
+        if grouped_tools is tools:
+            return groups
+    groups = _group(tools, group_of)
     with _sharing:
-        if len(readings) >= _MOST_READINGS:
-            readings.clear()
-        readings[key] = (tools, sorted_in)
-    return sorted_in
+        if len(kept) >= _MOST_GROUPINGS:
+            kept.clear()
+        kept[key] = (tools, groups)
+    return groups
 
 
-def _sorted_in(tools: tuple[Tool, ...], shelf_of: ShelfOf) -> ToolsByGroup:
-    shelves: dict[str, list[Tool]] = {}
+def _group(tools: tuple[Tool, ...], group_of: GroupOf) -> ToolsByGroup:
+    groups: dict[str, list[Tool]] = {}
     for tool in tools:
-        shelves.setdefault(shelf_of(tool), []).append(tool)
-    by_name = sorted(shelves.items(), key=lambda shelf: (shelf[0].casefold(), shelf[0]))
+        groups.setdefault(group_of(tool), []).append(tool)
+    by_name = sorted(groups.items(), key=lambda group: (group[0].casefold(), group[0]))
     return {name: tuple(held) for name, held in by_name}
 
 
-_Reading: TypeAlias = tuple[tuple[Tool, ...], ToolsByGroup]
-_readings: WeakKeyDictionary[Catalog, dict[tuple[Policy, str | None, ShelfOf], _Reading]] = WeakKeyDictionary()
+_Grouping: TypeAlias = tuple[tuple[Tool, ...], ToolsByGroup]
+_groupings: WeakKeyDictionary[Catalog, dict[tuple[Policy, str | None, GroupOf], _Grouping]] = WeakKeyDictionary()
 _sharing = Lock()
 
 
-# Whether a source of tools can be reached. Who runs the sources says so; surfaces tell the model when it matters.
+# States of sources: whoever runs the sources passes them, and surfaces mention those that are down.
 
-# By the name that its tools have as `source`. A function is asked anew each time.
+# By the name that its tools have as `source`. A function is called each time.
 SourceStates: TypeAlias = Mapping[str, SourceState] | Callable[[], Mapping[str, SourceState]]
 
 
@@ -172,7 +172,7 @@ class Display:
         return group_tools(self.toolbox)
 
     def category(self, name: str) -> str | None:
-        """The category meant, however its case is written."""
+        """The category of this name, in any case."""
         asked = label(name)
         if asked in self.categories:
             return asked
@@ -188,23 +188,23 @@ class Display:
 
     def name(self, tool: Tool) -> str:
         """`name [what to know]`."""
-        return f"{tool.name}{marks(*self._said(tool))}"
+        return f"{tool.name}{marks(*self._marks(tool))}"
 
     def short_line(self, tool: Tool) -> str:
         """`name(arguments) [what to know]: a few words`."""
-        return short_line(tool, *self._said(tool))
+        return short_line(tool, *self._marks(tool))
 
     def line(self, tool: Tool) -> str:
         """`name(arguments) [what to know]: one line`."""
-        return signature_line(tool, *self._said(tool))
+        return signature_line(tool, *self._marks(tool))
 
     def specification(self, tool: Tool) -> str:
         """All there is to know for calling a tool."""
         companions = [name for name in tool.related if name != tool.name and self.toolbox.find(name)]
-        return specification(tool, *self._said(tool), companions=companions[:MOST_COMPANIONS])
+        return specification(tool, *self._marks(tool), companions=companions[:MOST_COMPANIONS])
 
     def may_call(self, tool: Tool) -> bool:
-        """Whether calling it makes sense at all, be it after the user's yes."""
+        """Whether a call can succeed, if need be after the user's yes."""
         return self.toolbox.verdict(tool).decision is not Decision.DENY
 
     def unknown_category(self, name: str) -> str:
@@ -213,7 +213,7 @@ class Display:
         advice = did_you_mean(asked, self.categories) or "Call list_categories to see what there is."
         return f"There is no category {quoted(asked)}. {advice}"
 
-    def _said(self, tool: Tool) -> Sequence[str]:
+    def _marks(self, tool: Tool) -> Sequence[str]:
         decision = self.toolbox.verdict(tool).decision
         note = {Decision.ASK: "asks the user first", Decision.DENY: "not allowed"}.get(decision, "")
         return self.toolbox.policy.risk_of(tool), note

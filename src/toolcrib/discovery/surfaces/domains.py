@@ -20,7 +20,7 @@ from toolcrib.discovery.surfaces.display import (
     OTHER,
     SOURCE,
     Display,
-    ShelfOf,
+    GroupOf,
     category_of,
     group_tools,
     no_such_page,
@@ -42,13 +42,13 @@ Domains: TypeAlias = Mapping[str, Toolbox | Catalog]
 
 
 def domain_of(tool: Tool) -> str:
-    """The domain of a tool if nothing else is said: agents by themselves, other tools by category."""
+    """The default domain of a tool: agents have their own, other tools go by category."""
     category = category_of(tool)
     is_agent = category.casefold() == AGENTS or tool.source.partition(":")[0] in ("agent", AGENTS)
     return AGENTS if is_agent else category
 
 
-def domain_surface(held: Toolbox | Domains, *, domain_of: ShelfOf = domain_of) -> tuple[Tool, ...]:
+def domain_surface(held: Toolbox | Domains, *, domain_of: GroupOf = domain_of) -> tuple[Tool, ...]:
     """A discovery tool for each domain: of one toolbox, by `domain_of`; or of several, by the names in the mapping.
 
     Of one toolbox, the largest domains the caller may know of have a tool each, and `discover_other_tools` leads to the
@@ -73,19 +73,19 @@ class _Domain:
         return "agent" if self.name.casefold() == AGENTS else "tool"
 
 
-def _of_one(toolbox: Toolbox, domain_of: ShelfOf) -> list[_Domain]:
-    def shelf(name: str) -> _Domain:
+def _of_one(toolbox: Toolbox, domain_of: GroupOf) -> list[_Domain]:
+    def domain(name: str) -> _Domain:
         return _Domain(name, toolbox, lambda: group_tools(toolbox, domain_of).get(name, ()))
 
     def others() -> Sequence[Tool]:
         rest = (tools for name, tools in group_tools(toolbox, domain_of).items() if name not in named)
-        # Registered like any other, the discovery tools stand in the catalog too; the model has them already.
+        # Without the discovery tools, which may be in the catalog too: the model has them already.
         return [tool for tools in rest for tool in tools if tool.source != SOURCE]
 
-    shelves = group_tools(toolbox, domain_of)
-    largest = sorted((name for name in shelves if name != OTHER), key=lambda name: -len(shelves[name]))
+    groups = group_tools(toolbox, domain_of)
+    largest = sorted((name for name in groups if name != OTHER), key=lambda name: -len(groups[name]))
     named = frozenset(largest[: MOST_DOMAINS - 1])
-    return [*(shelf(name) for name in shelves if name in named), _Domain(OTHER, toolbox, others)]
+    return [*(domain(name) for name in groups if name in named), _Domain(OTHER, toolbox, others)]
 
 
 def _of_several(held: Domains) -> list[_Domain]:

@@ -114,7 +114,7 @@ def nothing_found(
 
 
 def not_searched(missing: Sequence[str]) -> list[str]:
-    """Which sources could not be asked."""
+    """The line about sources that could not be searched."""
     if not missing:
         return []
     return [f"Not searched: {', '.join(missing)}. Tell the user if the task needs one of these."]

@@ -47,7 +47,7 @@ CHILD = """
 import asyncio, json, sys
 from tests.support.agent import Shop, scripted
 from toolcrib.agent.runner import run
-from toolcrib.stores.sqlite import SqliteStore
+from toolcrib.stores.sqlite.store import SqliteStore
 
 async def main():
     script, model = scripted([("rename_page", {"slug": "img-7", "title": "Roses"})], "Done in another process.")

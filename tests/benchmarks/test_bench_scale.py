@@ -35,7 +35,7 @@ async def test_a_shared_catalog_is_measured(postgres: object, monkeypatch: pytes
     def catalog(size: int) -> Iterator[Tool]:
         return iter(tools[:size])
 
-    monkeypatch.setattr(scale, "catalog", catalog)
+    monkeypatch.setattr(scale, "tools_of_size", catalog)
     monkeypatch.setattr(scale, "CHANGES", 3)
     figures = await scale.shared_catalog(5)
     assert figures["tools"] == 5

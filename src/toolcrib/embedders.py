@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from toolcrib._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from toolcrib.search.embedders import open_embedder as open_embedder
     from toolcrib.search.embedders.builtin import BuiltinEmbedder as BuiltinEmbedder
     from toolcrib.search.embedders.cache import CachedEmbedder as CachedEmbedder
     from toolcrib.search.embedders.embedder import Embedder as Embedder
@@ -21,5 +22,6 @@ _HOMES = {
     "FastembedEmbedder": "toolcrib.search.embedders.local",
     "OpenAIEmbedder": "toolcrib.search.embedders.openai",
     "SentenceTransformersEmbedder": "toolcrib.search.embedders.local",
+    "open_embedder": "toolcrib.search.embedders",
 }
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -35,6 +35,7 @@ ToolcribError
 ├── GatewayError            the gateway cannot start: a damaged lock or policy file, no token
 ├── MissingExtraError       an optional dependency is not installed
 └── EmbedderError           an embedder cannot answer
+    └── UnknownEmbedderError  no embedder has that name
 
 A tool that fails while it runs is not here: that is a `ToolResult(failed=True)`, because its reader is a model.
 """
@@ -230,6 +231,16 @@ class MissingExtraError(ToolcribError, ImportError):
 
 class EmbedderError(ToolcribError):
     """An embedder that cannot answer: no key, no connection, a wrong reply."""
+
+
+class UnknownEmbedderError(EmbedderError):
+    """A name that stands for no embedder."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        kinds = tuple(known)
+        near = did_you_mean(name.partition(":")[0], kinds)
+        hint = " ".join(filter(None, (near, f"There are: {', '.join(kinds)}. All but the first take `:model`.")))
+        super().__init__(f"There is no embedder named {name!r}.", hint=hint)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:

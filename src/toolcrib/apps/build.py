@@ -16,9 +16,12 @@ from toolcrib.apps.spec import Agent, Spec, Tools
 from toolcrib.apps.tools import ToolLoader
 from toolcrib.apps.variables import Variables
 from toolcrib.discovery.protocols import Guidance
-from toolcrib.errors import PromptError, UnsetVariableError, did_you_mean
+from toolcrib.errors import PromptError, UnknownEmbedderError, UnsetVariableError, did_you_mean
 from toolcrib.policy.reading import policy_of
+from toolcrib.search.embedders import open_embedder
+from toolcrib.search.embedders.embedder import Embedder
 from toolcrib.search.index import ToolIndex
+from toolcrib.settings import Settings
 from toolcrib.sources.source import SourceGroup
 
 
@@ -27,6 +30,7 @@ def load_app(
     *,
     model: Model | str | None = None,
     workdir: str | Path | None = None,
+    embedder: str | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> App:
     """The app that a file describes.
@@ -35,6 +39,7 @@ def load_app(
         path: The file.
         model: Takes the place of every agent's brain, such as `offline`.
         workdir: Takes the place of the file's work folder.
+        embedder: Takes the place of the file's embedder.
         environment: Where `{{env.NAME}}` and `${NAME}` are looked up.
 
     Raises:
@@ -44,7 +49,7 @@ def load_app(
     variables = Variables(environment, spec.credentials, document.secrets)
     folder = _workdir(spec, document, variables, workdir)
     supply = ToolLoader(document, variables, folder, spec.app.app_id)
-    crews = _crews(spec, supply)
+    crews = _crews(spec, supply, _embedder(spec, document, embedder, environment))
     app = App(
         spec,
         document,
@@ -62,10 +67,10 @@ def load_app(
     return app
 
 
-def _crews(spec: Spec, supply: ToolLoader) -> dict[str, Crew]:
+def _crews(spec: Spec, supply: ToolLoader, embedder: Embedder) -> dict[str, Crew]:
     """Each agent with its tools, its policy and its prompt."""
     shared = supply.catalog(("tools",), spec.tools)
-    index = ToolIndex(shared)
+    index = ToolIndex(shared, embedder)
     crews: dict[str, Crew] = {}
     for number, agent in enumerate(spec.agents):
         at: tuple[str | int, ...] = ("tools",) if agent.tools is None else ("agents", number, "tools")
@@ -78,13 +83,23 @@ def _crews(spec: Spec, supply: ToolLoader) -> dict[str, Crew]:
             number=number,
             tools_at=at,
             catalog=catalog,
-            index=index if catalog is shared else ToolIndex(catalog),
+            index=index if catalog is shared else ToolIndex(catalog, embedder),
             policy=policy_of(tools.capabilities, tuple(map(source_name, others))),
             prompt=_prompt(("agents", number), agent, supply),
             guidance=_guidance(at, tools, supply),
             pinned=tools.pinned,
         )
     return crews
+
+
+def _embedder(spec: Spec, document: AppDocument, given: str | None, environment: Mapping[str, str]) -> Embedder:
+    settings = Settings.from_environment(environment)
+    if given is not None:
+        return open_embedder(given, settings)
+    try:
+        return open_embedder(spec.runtime.embedder, settings)
+    except UnknownEmbedderError as error:
+        raise document.error([SpecProblem(("runtime", "embedder"), f"{error} {error.hint}")]) from None
 
 
 def _introduce(spec: Spec, crews: Mapping[str, Crew], app: App) -> None:

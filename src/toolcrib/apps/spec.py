@@ -70,6 +70,11 @@ class Runtime(Part):
         "them (`discovery`), or the first of these that fits into the share (`auto`).",
     )
     surface: SurfaceName = Field(default="search", description="How tools are found in discovery.")
+    embedder: str = Field(
+        default="builtin",
+        description="What gives texts their meaning: `builtin`, `openai`, `fastembed` or `sentence-transformers`, the "
+        "last three with `:model` where you want another one. The address and the key of `openai` are settings.",
+    )
     context_window: int | None = Field(
         default=None, gt=0, description="Tokens the model can read; else what is known of the model."
     )

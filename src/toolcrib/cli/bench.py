@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from toolcrib.cli.output import Columns, note, progress, say, write_json
-from toolcrib.cli.places import From, Json, load_catalog
+from toolcrib.cli.places import EmbedderName, From, Json, load_catalog, make_index
 from toolcrib.errors import ToolcribError, require
 from toolcrib.evals.retrieval import Evaluation, Scores, evaluate, read_queries
 
@@ -64,7 +64,13 @@ SHOWN_MISSES = 10
 
 
 def bench(
-    *, queries: Path, source: From = None, plot: Path | None = None, fail_under: float | None = None, json: Json = False
+    *,
+    queries: Path,
+    source: From = None,
+    plot: Path | None = None,
+    fail_under: float | None = None,
+    embedder: EmbedderName = None,
+    json: Json = False,
 ) -> int:
     """Measure the search on your own labelled requests.
 
@@ -78,13 +84,11 @@ def bench(
         plot: Draw the result into this file, `.svg` or `.png`.
         fail_under: Exit with 2 when Recall@5, in percent, is below this.
     """
-    from toolcrib.search.index import ToolIndex  # late: numpy and tantivy
-
     if plot:
         require_plot(plot)
     catalog = load_catalog(source)
     asked = read_queries(queries, [tool.name for tool in catalog])
-    seen = evaluate(ToolIndex(catalog), progress(asked, "searching"))
+    seen = evaluate(make_index(catalog, embedder, probe=True), progress(asked, "searching"))
     if plot:
         draw(seen, plot)
         note(f"plot: {plot}")

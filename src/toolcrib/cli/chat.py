@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from cyclopts import Parameter
 
 from toolcrib.cli.output import note
-from toolcrib.cli.places import NO_ANSWER, OK, STOPPED, WAITS, Flag, From, StorePlace, load_catalog
+from toolcrib.cli.places import (
+    NO_ANSWER,
+    OK,
+    STOPPED,
+    WAITS,
+    EmbedderName,
+    Flag,
+    From,
+    StorePlace,
+    load_catalog,
+    make_index,
+)
 from toolcrib.errors import LoadError, require
 from toolcrib.settings import OFFLINE, Settings
 
@@ -27,6 +38,7 @@ def chat(
     model: str | None = None,
     session: str | None = None,
     surface: SurfaceName = "search",
+    embedder: EmbedderName = None,
     message: Annotated[str | None, Parameter(name=["--message", "-m"])] = None,
     store: StorePlace = None,
     json: Flag = False,
@@ -53,18 +65,20 @@ def chat(
     if json and message is None and sys.stdin.isatty():
         raise LoadError("A chat at a terminal is no JSON.", hint="Give --message, or lines on stdin.")
     settings = Settings.from_environment()
-    crib = _crib(source, model or settings.model, surface)
+    crib = _crib(source, model or settings.model, surface, embedder)
     if not verbose:
         logging.getLogger("toolcrib").addHandler(logging.NullHandler())  # the cards tell what failed
     return asyncio.run(_chat(crib, settings, session, message, store, as_json=json))
 
 
-def _crib(source: str | None, model: str, surface: SurfaceName) -> "Crib":
+def _crib(source: str | None, model: str, surface: SurfaceName, embedder: str | None) -> "Crib":
     os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # it would stand between question and answer
     require("agent" if source else "demo", "A chat" if source else "A chat without --from")
     from toolcrib.agent.crib import Crib  # late: Pydantic AI takes a second or two
 
-    crib = Crib(load_catalog(source, calls=True), model=model, surface=_surface(surface))
+    catalog = load_catalog(source, calls=True)
+    index = make_index(catalog, embedder) if embedder else None
+    crib = Crib(catalog, model=model, index=index, surface=_surface(surface))
     _ = crib.llm  # a model that cannot be used is said before anything else
     return crib
 

@@ -18,10 +18,12 @@ from toolcrib.cli.output import Columns, note, say, write_json
 from toolcrib.cli.places import (
     DEFAULT,
     SECONDS,
+    EmbedderName,
     Flag,
     Json,
     Names,
     SharedCatalogPlace,
+    make_index,
     open_sources,
     shared_source,
     tenants,
@@ -207,6 +209,7 @@ def gateway(
     allow_host: Names = (),
     allow_origin: Names = (),
     timeout: float = SECONDS,
+    embedder: EmbedderName = None,
     dry_run: Flag = False,
     json: Json = False,
 ) -> int:
@@ -252,6 +255,7 @@ def gateway(
         settings,
         remember=not dry_run,
         activate=activate,
+        embedder=embedder,
     )
     if dry_run:
         pass  # late: loads the search
@@ -286,6 +290,7 @@ def _made(
     *,
     remember: bool,
     activate: bool,
+    embedder: str | None,
 ) -> "Gateway":
     from toolcrib.catalog.approvals import Quarantine, open_lock
     from toolcrib.gateway.install import is_a_gateway
@@ -313,6 +318,7 @@ def _made(
         policy=rules,
         surface=surface,
         activate=activate,
+        index=make_index(gate.catalog, embedder) if embedder else None,
         remembered=ToolCache(folder) if remember else None,
     )
 

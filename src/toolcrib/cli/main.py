@@ -15,6 +15,7 @@ from toolcrib.errors import (
     SourceLoginError,
     StoreError,
     ToolcribError,
+    UnknownEmbedderError,
     UnknownSessionError,
     UnsetVariableError,
 )
@@ -122,6 +123,7 @@ EXIT_CODES: dict[type[ToolcribError], int] = {  # any other is USAGE
     SourceLoginError: AUTH,
     StoreError: UNREACHABLE,
     UnsetVariableError: AUTH,
+    UnknownEmbedderError: USAGE,
     UnknownSessionError: USAGE,
 }
 

@@ -16,6 +16,7 @@ from toolcrib.sources.source import ToolSink
 
 if TYPE_CHECKING:
     from toolcrib.postgres.replica import Runner, SharedSource
+    from toolcrib.search.index import ToolIndex
     from toolcrib.sources.mcp.source import McpSource
     from toolcrib.sources.openapi.source import OpenApiSource
 
@@ -47,6 +48,31 @@ From: TypeAlias = Annotated[
 ]
 Flag: TypeAlias = Annotated[bool, Parameter(negative=(), show_default=False)]
 Json: TypeAlias = Annotated[bool, Parameter(name="--json", negative=(), show_default=False, help="Write JSON.")]
+
+
+EmbedderName: TypeAlias = Annotated[
+    str | None,
+    Parameter(
+        name="--embedder",
+        help="What gives texts their meaning: `builtin`, `openai`, `fastembed` or `sentence-transformers`, the last "
+        "three with `:model` where you want another one. `openai` is any endpoint of that protocol: "
+        "TOOLCRIB_EMBEDDER_URL, TOOLCRIB_EMBEDDER_KEY. Without it, `builtin`.",
+    ),
+]
+
+
+def make_index(catalog: Catalog, embedder: str | None, *, probe: bool = False) -> "ToolIndex":
+    """The index of a catalog, with the embedder of that name.
+
+    An index whose embedder fails goes on by words. With `probe` the failure is an error: a measurement needs both arms.
+    """
+    from toolcrib.search.embedders import open_embedder
+    from toolcrib.search.index import ToolIndex  # late: numpy and tantivy, which most verbs do not need
+
+    opened = open_embedder(embedder)
+    if probe and opened.remote:
+        opened.embed_queries(["probe"])
+    return ToolIndex(catalog, opened)
 
 
 # The MCP servers of the files on a command line: those of MCP clients, and apps.

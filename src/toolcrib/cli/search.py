@@ -6,13 +6,13 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from toolcrib.cli.output import Columns, note, say, write_json
-from toolcrib.cli.places import From, Json, load_catalog
+from toolcrib.cli.places import EmbedderName, From, Json, load_catalog, make_index
 from toolcrib.search.result import SearchResult
 
 # `toolcrib explain`: why a tool is, or is not, found by a request.
 
 
-def explain(query: str, name: str, /, *, source: From = None, json: Json = False) -> int:
+def explain(query: str, name: str, /, *, source: From = None, embedder: EmbedderName = None, json: Json = False) -> int:
     """Tell why a tool stands where it stands for a request.
 
     What both arms of the search thought of it: rank and score by words, and which of them matched; rank and cosine by
@@ -24,9 +24,7 @@ def explain(query: str, name: str, /, *, source: From = None, json: Json = False
         query: A request, in your own words.
         name: The tool's name.
     """
-    from toolcrib.search.index import ToolIndex  # late: numpy and tantivy
-
-    explanation = ToolIndex(load_catalog(source)).explain(query, name)
+    explanation = make_index(load_catalog(source), embedder).explain(query, name)
     if json:
         write_json(asdict(explanation))
     else:
@@ -41,6 +39,7 @@ def search(
     source: From = None,
     limit: int = 5,
     explain: Annotated[bool, Parameter(show_default=False)] = False,
+    embedder: EmbedderName = None,
     json: Json = False,
 ) -> int:
     """Find the tools that serve a request, in any language; exit 2 when none does.
@@ -52,14 +51,15 @@ def search(
         limit: How many tools at most.
         explain: Tell why each tool stands where it stands; when none was found, why the nearest was not.
     """
-    from toolcrib.search.index import ToolIndex  # late: numpy and tantivy, which no other verb needs
-
     catalog = load_catalog(source)
-    index = ToolIndex(catalog)
+    index = make_index(catalog, embedder)
     found = index.search(query, limit=limit)
     explained = found.names
     if explain and not explained:
-        explained = ToolIndex(catalog, abstain=False).search(query, limit=1).names
+        from toolcrib.search.embedders import open_embedder
+        from toolcrib.search.index import ToolIndex  # late: numpy and tantivy
+
+        explained = ToolIndex(catalog, open_embedder(embedder), abstain=False).search(query, limit=1).names
     explanations = [index.explain(query, name) for name in explained] if explain else []
     if json:
         told = {"explanations": [asdict(explanation) for explanation in explanations]} if explain else {}

@@ -17,7 +17,17 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from toolcrib.cli.output import note, say
-from toolcrib.cli.places import Flag, From, Names, SharedCatalogPlace, StorePlace, load_catalog, tenants
+from toolcrib.cli.places import (
+    EmbedderName,
+    Flag,
+    From,
+    Names,
+    SharedCatalogPlace,
+    StorePlace,
+    load_catalog,
+    make_index,
+    tenants,
+)
 from toolcrib.errors import LoadError, require
 from toolcrib.settings import OFFLINE, Settings
 
@@ -45,6 +55,7 @@ def serve(
     store: StorePlace = None,
     catalog: SharedCatalogPlace = None,
     mcp: Annotated[tuple[Path, ...], Parameter(negative=(), show_default=False, consume_multiple=False)] = (),
+    embedder: EmbedderName = None,
 ) -> int:
     """Serve an agent over HTTP: a web page at /, the API under /api, AG-UI at /agui, /health and /metrics.
 
@@ -87,11 +98,11 @@ def serve(
         behind_proxy=behind_proxy,
     )
     if app is not None:
-        served = _app(app, model, store, settings)
+        served = _app(app, model, store, settings, embedder)
     elif catalog is not None:
-        served = _shared(catalog, source, mcp, model, store, settings)
+        served = _shared(catalog, source, mcp, model, store, settings, embedder)
     else:
-        served = _tools(source, model, store, settings)
+        served = _tools(source, model, store, settings, embedder)
     from toolcrib.serving import bind_socket
 
     run_server(served, options, bind_socket(options))
@@ -131,17 +142,27 @@ def _with_spans(served: "Served") -> "Served":
     return traced(served, provider_for(settings.traces, served.version), content=settings.trace_content)
 
 
-def _tools(source: str | None, model: str | None, place: str | None, settings: Settings) -> "Served":
+def _tools(
+    source: str | None, model: str | None, place: str | None, settings: Settings, embedder: str | None
+) -> "Served":
     from toolcrib.agent.crib import Crib
     from toolcrib.server.services import Served
     from toolcrib.stores.store import open_store
 
-    crib = Crib(load_catalog(source, calls=True), model=model or settings.model)
+    catalog = load_catalog(source, calls=True)
+    index = make_index(catalog, embedder) if embedder else None
+    crib = Crib(catalog, model=model or settings.model, index=index)
     return Served(crib=crib, store=open_store(place or settings.sessions))
 
 
 def _shared(
-    place: str, source: str | None, mcp: Iterable[Path], model: str | None, store: str | None, settings: Settings
+    place: str,
+    source: str | None,
+    mcp: Iterable[Path],
+    model: str | None,
+    store: str | None,
+    settings: Settings,
+    embedder: str | None,
 ) -> "Served":
     from toolcrib.agent.crib import Crib
     from toolcrib.catalog.catalog import Catalog
@@ -152,18 +173,18 @@ def _shared(
     catalog = Catalog()
     runners = runners_here(load_catalog(source) if source is not None else Catalog(), mcp)
     return Served(
-        crib=Crib(catalog, model=model or settings.model),
+        crib=Crib(catalog, model=model or settings.model, index=make_index(catalog, embedder) if embedder else None),
         store=open_store(store or settings.sessions),
         opens=(following(postgres_place(place), catalog, runners),),
     )
 
 
-def _app(path: Path, model: str | None, place: str | None, settings: Settings) -> "Served":
+def _app(path: Path, model: str | None, place: str | None, settings: Settings, embedder: str | None) -> "Served":
     from toolcrib.apps.build import load_app
     from toolcrib.server.services import Served
     from toolcrib.stores.store import open_store
 
-    app = load_app(path, model=model)
+    app = load_app(path, model=model, embedder=embedder)
     return Served(
         crib=app.crib,
         store=open_store(place or settings.sessions),

@@ -11,7 +11,7 @@ from rich.text import Text
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.catalog.check import Problem
 from toolcrib.cli.output import Columns, clean, note, progress, say, write_json
-from toolcrib.cli.places import From, Json, load_catalog
+from toolcrib.cli.places import EmbedderName, From, Json, load_catalog, make_index
 from toolcrib.tools.extraction import Extraction
 from toolcrib.tools.tool import Tool
 
@@ -30,6 +30,7 @@ def check(
     *,
     source: From = None,
     search: Annotated[bool, Parameter(negative="--no-search")] = True,
+    embedder: EmbedderName = None,
     json: Json = False,
 ) -> int:
     """Look for everything that is wrong with a catalog; exit 2 when something is.
@@ -43,7 +44,7 @@ def check(
         search: Ask for every tool by its own words, and see whether it is found.
     """
     catalog = load_catalog(source)
-    found: list[Trouble] = [*catalog.check(), *(hard_to_find(catalog) if search else ())]
+    found: list[Trouble] = [*catalog.check(), *(hard_to_find(catalog, embedder) if search else ())]
     if json:
         write_json([problem_as_dict(trouble) for trouble in found])
     else:
@@ -52,13 +53,12 @@ def check(
     return 2 if any(trouble.rule not in ADVICE for trouble in found) else 0
 
 
-def hard_to_find(catalog: Catalog) -> "list[Finding]":
+def hard_to_find(catalog: Catalog, embedder: str | None = None) -> "list[Finding]":
     """What keeps tools from being found by the words that should find them."""
-    from toolcrib.evals.retrieval import discoverability
-    from toolcrib.search.index import ToolIndex  # late: numpy and tantivy
+    from toolcrib.evals.retrieval import discoverability  # late: numpy
 
     tools = progress(list(catalog), "searching")
-    return discoverability(ToolIndex(catalog), tools)
+    return discoverability(make_index(catalog, embedder, probe=True), tools)
 
 
 def problem_as_dict(trouble: Trouble) -> dict[str, str]:

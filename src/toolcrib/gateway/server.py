@@ -179,6 +179,7 @@ class Gateway:
         policy: Policy | None = None,
         surface: SurfaceName = "search",
         activate: bool = False,
+        index: ToolIndex | None = None,
         remembered: ToolCache | None = None,
         questions: PendingConfirmations | None = None,
         large_results: LargeResults | None = None,
@@ -201,7 +202,7 @@ class Gateway:
         for source in sources.sources:
             if isinstance(source, McpSource):
                 source.relay_questions()
-        self._index = ToolIndex(gate.catalog)
+        self._index = index or ToolIndex(gate.catalog)
         self.server: Server[None] = (ChangingServer if activate else Server[None])(
             "toolcrib",
             version=version("toolcrib"),

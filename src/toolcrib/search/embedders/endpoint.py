@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
+from weakref import finalize
 
 import httpx2
 import numpy as np
@@ -73,6 +74,7 @@ class EmbeddingsEndpoint:
             if self._client is None:
                 headers = {"Authorization": f"Bearer {self._api_key}"} if self._api_key else {}
                 self._client = httpx2.Client(headers=headers, timeout=self._timeout_seconds)
+                finalize(self, self._client.close)  # an embedder opened by name has nobody who would close it
             return self._client
 
     def _unreachable(self, error: httpx2.RequestError) -> EmbedderError:

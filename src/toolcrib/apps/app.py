@@ -36,7 +36,7 @@ from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.toolbox import Surface, Toolbox
 from toolcrib.errors import AppError, ModelError, StoreError, UnsetVariableError
 from toolcrib.policy.policy import Policy
-from toolcrib.search.index import ToolIndex
+from toolcrib.search.index import SearchIndex
 from toolcrib.settings import OFFLINE
 from toolcrib.sources.source import SourceGroup
 from toolcrib.stores.log import LogLines
@@ -137,7 +137,7 @@ class Crew:
     number: int  # its place in the file
     tools_at: tuple[str | int, ...]  # where its tools stand there
     catalog: Catalog
-    index: ToolIndex
+    index: SearchIndex
     policy: Policy
     prompt: Prompt
     guidance: Guidance | None

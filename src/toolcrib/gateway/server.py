@@ -49,7 +49,7 @@ from toolcrib.gateway.surface import (
     text_answer,
 )
 from toolcrib.policy.policy import Decision, Policy, Rule
-from toolcrib.search.index import ToolIndex
+from toolcrib.search.index import SearchIndex, ToolIndex
 from toolcrib.sources.mcp.config import McpServer
 from toolcrib.sources.mcp.source import McpSource, McpToolCall
 from toolcrib.sources.names import SEPARATOR
@@ -179,7 +179,7 @@ class Gateway:
         policy: Policy | None = None,
         surface: SurfaceName = "search",
         activate: bool = False,
-        index: ToolIndex | None = None,
+        index: SearchIndex | None = None,
         remembered: ToolCache | None = None,
         questions: PendingConfirmations | None = None,
         large_results: LargeResults | None = None,
@@ -202,7 +202,7 @@ class Gateway:
         for source in sources.sources:
             if isinstance(source, McpSource):
                 source.relay_questions()
-        self._index = index or ToolIndex(gate.catalog)
+        self._index: SearchIndex = ToolIndex(gate.catalog) if index is None else index
         self.server: Server[None] = (ChangingServer if activate else Server[None])(
             "toolcrib",
             version=version("toolcrib"),
@@ -256,6 +256,7 @@ class Gateway:
             await self._patience.end()
             await self._parked.end()
             self.gate.close()
+            self._index.close()
             await self.sources.stop()
 
     @asynccontextmanager

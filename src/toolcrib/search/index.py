@@ -6,10 +6,10 @@ confidence, companions.
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from threading import RLock
 from time import monotonic, perf_counter
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 from weakref import WeakSet
 
 import numpy as np
@@ -42,6 +42,52 @@ Arms: TypeAlias = Literal["both", "lexical", "dense"]
 MAX_LIMIT = 100
 MAX_VIEWS = 16  # a role each, as a rule; a view is a whole index
 OFF_LOOP_FROM = 50  # tools waiting to be read in: more would hold up an event loop
+
+
+class ToolSet(ToolFeed, Protocol):
+    """A catalog whose tools can also be looked up by name."""
+
+    def get(self, name: str) -> Tool: ...
+
+    def __contains__(self, tool: object, /) -> bool: ...
+
+    def __iter__(self) -> Iterator[Tool]: ...
+
+
+class SearchIndex(Protocol):
+    """What the other rooms need of an index, wherever it is kept: in this process, or in a database."""
+
+    def __len__(self) -> int: ...
+
+    def search(self, query: str, *, limit: int = 5, where: ToolFilter | None = None) -> SearchResult: ...
+
+    async def search_async(self, query: str, *, limit: int = 5, where: ToolFilter | None = None) -> SearchResult: ...
+
+    def only(self, where: ToolFilter) -> "SearchIndex": ...
+
+    def explain(self, query: str, name: str) -> Explanation: ...
+
+    def similar(self, name: str, *, limit: int = 5) -> tuple[Hit, ...]: ...
+
+    def learn(self, query: str, name: str) -> None: ...
+
+    @property
+    def close(self) -> Callable[[], None]:
+        """Follow the catalog no more, and let go of connections."""
+        ...
+
+
+def open_index(catalog: ToolSet, embedder: Embedder | None = None, *, url: str | None = None) -> SearchIndex:
+    """An index that follows a catalog: in memory, or with `url` in that PostgreSQL database, where replicas share it.
+
+    In the database each embedder has an index of its own. Close one when you are done: it holds connections.
+    """
+    if url is None:
+        return ToolIndex(catalog, embedder)
+    from toolcrib.postgres.index.index import PostgresIndex  # late: an extra
+
+    embedder = embedder or BuiltinEmbedder()
+    return PostgresIndex(url, embedder, tenant=f"catalog:{embedder.id}", catalog=catalog)
 
 
 class ToolIndex:

@@ -117,6 +117,10 @@ class PostgresDense:
         rows = self.connection.execute(query.encode(), (list(identities), self.request.tenant))
         return [(identities[identity], said.split(" ")) for identity, said in rows]
 
+    def passages_of(self, number: int) -> NDArray[np.float16]:
+        """The passages of a tool, if they were read."""
+        return self._passages.get(self.request.identities[number], np.zeros((0, 0), dtype=np.float16))
+
     def _seen(self, query: Vectors, shortlist: Sequence[int], numbers: dict[int, int]) -> Similarity:
         known = [identity for identity in numbers if identity in self._wholes]  # some may have left meanwhile
         scores = np.full(len(self.request.identities), ABSENT, dtype=np.float32)

@@ -6,11 +6,12 @@ pgvector's graph and a full-text index of our own terms, each within one tenant 
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Lock
+from threading import Lock, RLock
 from time import monotonic, perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -18,23 +19,24 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from toolcrib.errors import PolicyError, StoreError
+from toolcrib.errors import PolicyError, StoreError, UnknownToolError
 from toolcrib.postgres.database import PostgresAddress, PostgresDatabase
 from toolcrib.postgres.index.arms import PostgresDense, PostgresLexical, PostgresWords, Request, Sample, Size
+from toolcrib.postgres.index.explain import Outcome, ToolRow, explain_tool, removed_from_catalog, similar_tools
 from toolcrib.postgres.index.filter import Filter, PolicyView, policy_filter
 from toolcrib.postgres.index.rows import SHARED, component, hashes_of, spelled, table_of, term_hash
 from toolcrib.postgres.index.writer import PostgresWriter, drop_slow_indexes, make_slow_indexes
 from toolcrib.postgres.migrations import migrate
-from toolcrib.search.corpus import ToolFilter, names_in
+from toolcrib.search.corpus import Step, ToolFilter, names_in
 from toolcrib.search.dense import Similarity
 from toolcrib.search.embedders.builtin import BuiltinEmbedder, checked
 from toolcrib.search.embedders.embedder import Embedder, FallibleEmbedder
-from toolcrib.search.index import MAX_LIMIT
+from toolcrib.search.index import MAX_LIMIT, ToolSet
 from toolcrib.search.kernels.rows import Vectors
-from toolcrib.search.lexical import QueryTerm
+from toolcrib.search.lexical import LexicalMatch, QueryTerm
 from toolcrib.search.query import STRATEGIES, QueryRunner, Strategy, Words, confidence, parts, strategy_for, verdict
 from toolcrib.search.rerank import LateInteraction
-from toolcrib.search.result import Hit, SearchResult, companion_reason, why, with_companions
+from toolcrib.search.result import Explanation, Hit, SearchResult, companion_reason, why, with_companions
 from toolcrib.search.text import words
 from toolcrib.tools.tool import Tool
 
@@ -122,6 +124,7 @@ def _said(tool: _Found, asked: Sequence[QueryTerm]) -> list[str]:
 # A tenant's place in an index in PostgreSQL: its connections, its tables, its number.
 
 CONNECTIONS = 4
+CATALOG_TENANT = ""  # whose shared catalog the commands follow
 WAIT_SECONDS = 30.0
 # For every connection of ours. Walking the graph goes on until enough tools of the tenant are found. All that we ask
 # has an index; a planner that reads or sorts whole tables instead is mistaken, as one without statistics is.
@@ -270,7 +273,8 @@ def _configure(connection: "Connection[Any]") -> None:
 class PostgresIndex:
     """The tools of one tenant. It holds none of them itself: replicas may share it, and start at once.
 
-    Use it in `with`, or `close` it.
+    Use it in `with`, or `close` it. With a `catalog` it follows that one, as `ToolIndex` does: each change is written
+    before the next search, and only tools of the catalog are found. Several replicas may follow the same tools.
     """
 
     def __init__(
@@ -283,6 +287,7 @@ class PostgresIndex:
         abstain: bool = True,
         decompose: bool = True,
         connections: int = CONNECTIONS,
+        catalog: ToolSet | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._embedder = checked(embedder or BuiltinEmbedder())
@@ -293,9 +298,15 @@ class PostgresIndex:
         self._decompose = decompose
         self._filters: tuple[Filter, ...] = ()
         self._asking = FallibleEmbedder(self._embedder, clock)
+        self._catalog = catalog
+        self._changes: deque[Step] = deque()
+        self._writing = RLock()
+        self._purged = [catalog is None]  # a list, because views share it
+        self._unsubscribe = catalog.subscribe(self._changes.append, replay=True) if catalog is not None else None
 
     def __len__(self) -> int:
         """How many tools the tenant has."""
+        self._catch_up()
         return self._shelf.read(self._shelf.size).tools
 
     def put(self, tools: Iterable[Tool], *, removed: Sequence[str] = ()) -> int:
@@ -332,13 +343,16 @@ class PostgresIndex:
         if not limit or not words(query):
             reason = "The request has no words." if limit else "No tools were wanted."
             return SearchResult(hits=(), confidence=0.0, path="none", took_ms=0.0, reason=reason)
-        request = Request(self._shelf.table, self._shelf.tenant, (*self._filters, *_filters(where)))
+        late = self._catch_up()
+        request = self._request(where)
         asked = self._shelf.read(lambda connection: self._ask(connection, request, query))
         # No connection is held meanwhile: this may be a call over the network.
         vectors, warnings = (None, ()) if asked.said.enough else self._asking.embed_queries(asked.said.meant)
         found = self._shelf.read(lambda connection: self._found(connection, request, asked, vectors, limit))
+        if self._catalog is not None:  # another replica may know more tools, or know of a removal later
+            found["hits"] = tuple(hit for hit in found["hits"] if hit.name in self._catalog)
         took_ms = (perf_counter() - began) * 1000
-        return SearchResult(**found, took_ms=took_ms, warnings=warnings)
+        return SearchResult(**found, took_ms=took_ms, warnings=late or warnings)
 
     async def search_async(self, query: str, *, limit: int = 5, where: ToolFilter | None = None) -> SearchResult:
         """The same from an event loop, which is not held up meanwhile."""
@@ -351,8 +365,39 @@ class PostgresIndex:
         view._filters = (*self._filters, *_filters(where))
         return view
 
+    def explain(self, query: str, name: str) -> Explanation:
+        """Why a tool ranks where it does for a request. Its nearest text is known only of tools of the catalog."""
+        late = self._catch_up()
+        request = self._request(None)
+
+        def ask(connection: "Connection[Any]") -> "tuple[_Asked, LexicalMatch]":
+            asked = self._ask(connection, request, query)
+            return asked, asked.arms.lexical.search(query, max(1, asked.size.tools))
+
+        asked, every = self._shelf.read(ask)
+        vectors, failed = self._asking.embed_queries(asked.said.meant)
+        return self._shelf.read(
+            lambda connection: self._explained(connection, request, asked, every, vectors, name, late or failed)
+        )
+
+    def similar(self, name: str, *, limit: int = 5) -> tuple[Hit, ...]:
+        """The tools nearest in meaning to one tool."""
+        self._catch_up()
+        request = self._request(None)
+
+        def look(connection: "Connection[Any]") -> tuple[Hit, ...]:
+            dense = PostgresDense(connection, request, self._shelf.sample, self._shelf.size(connection).tools)
+            return similar_tools(connection, request, self._row(connection, request, name), dense, max(0, limit))
+
+        return self._shelf.read(look)
+
+    def learn(self, query: str, name: str) -> None:
+        """Nothing is learned from use here: what one replica saw would move the answers of all."""
+
     def close(self) -> None:
-        """Let go of all connections."""
+        """Let go of all connections, and follow the catalog no more."""
+        if self._unsubscribe is not None:
+            self._unsubscribe()
         self._shelf.close()
 
     def __enter__(self) -> Self:
@@ -362,6 +407,68 @@ class PostgresIndex:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _request(self, where: ToolFilter | None) -> Request:
+        return Request(self._shelf.table, self._shelf.tenant, (*self._filters, *_filters(where)))
+
+    def _catch_up(self) -> tuple[str, ...]:
+        """Write what the catalog announced; gives warnings when the embedder failed: the next search tries again."""
+        with self._writing:
+            if not self._changes and self._purged[0]:
+                return ()
+            return self._asking.tried(self._write_changes)[1]
+
+    def _write_changes(self) -> None:
+        if not self._purged[0]:
+            # What was removed while no replica was there to follow it.
+            request = self._request(None)
+            gone = self._shelf.read(lambda connection: removed_from_catalog(connection, request, CATALOG_TENANT))
+            if gone:
+                self.remove(gone)
+            self._purged[0] = True
+        while self._changes:
+            step = self._changes[0]
+            self.put(step.added, removed=step.removed)
+            self._changes.popleft()  # only now: what could not be written is tried again
+
+    def _row(self, connection: "Connection[Any]", request: Request, name: str) -> ToolRow:
+        row = ToolRow.fetch(connection, request, name)
+        if row is None:
+            raise UnknownToolError(name, [tool.name for tool in self._catalog] if self._catalog is not None else ())
+        return row
+
+    def _explained(
+        self,
+        connection: "Connection[Any]",
+        request: Request,
+        asked: "_Asked",
+        every: LexicalMatch,
+        vectors: Vectors | None,
+        name: str,
+        warnings: tuple[str, ...],
+    ) -> Explanation:
+        row = self._row(connection, request, name)
+        findings = asked.inquiry.lexical_only(asked.said)
+        if vectors is not None:
+            asked.arms.dense = PostgresDense(connection, request, self._shelf.sample, asked.size.tools)
+            asked.arms.ranked = sorted({row.number, *(n for match in asked.said.matches for n in match.numbers)})
+            fused = asked.inquiry.fused(asked.said, vectors, asked.strategy)
+            # Where words are enough, the meaning is only shown.
+            shown = findings._replace(nearness=fused.nearness, vector=fused.vector)
+            findings = shown if asked.said.enough else fused
+        named = ids_named_in(connection, request, asked.query)
+        ranking, path, reason = verdict(findings, asked.strategy, named, tools=asked.size.tools, abstain=self._abstain)
+        return explain_tool(
+            name,
+            row,
+            self._catalog.get(name) if self._catalog is not None and name in self._catalog else None,
+            Outcome(findings=findings, every=every, ranking=ranking, path=path, reason=reason, warnings=warnings),
+            query=asked.query,
+            strategy=asked.strategy,
+            tools=asked.size.tools,
+            meanings=asked.arms.meanings,
+            dense=asked.arms.dense,
+        )
 
     def _ask(self, connection: "Connection[Any]", request: Request, query: str) -> "_Asked":
         size = self._shelf.size(connection)

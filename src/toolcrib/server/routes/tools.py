@@ -15,7 +15,7 @@ from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.errors import UnknownToolError
 from toolcrib.evals.retrieval import discoverability
 from toolcrib.policy.policy import Decision
-from toolcrib.search.index import ToolIndex
+from toolcrib.search.index import SearchIndex, ToolIndex
 from toolcrib.search.result import Hit
 from toolcrib.server.middleware import refused
 from toolcrib.server.schemas import (
@@ -63,7 +63,7 @@ def _search(house: Services, query: str, limit: int) -> Found:
     )
 
 
-def _explained(index: ToolIndex, toolbox: Toolbox, query: str, hit: Hit) -> ExplainedHit:
+def _explained(index: SearchIndex, toolbox: Toolbox, query: str, hit: Hit) -> ExplainedHit:
     why = index.explain(query, hit.name)
     tool = toolbox.find(hit.name)
     return ExplainedHit(
@@ -80,12 +80,12 @@ def _explained(index: ToolIndex, toolbox: Toolbox, query: str, hit: Hit) -> Expl
     )
 
 
-_by_words: WeakKeyDictionary[ToolIndex, tuple[ToolIndex, ToolIndex]] = WeakKeyDictionary()
+_by_words: WeakKeyDictionary[SearchIndex, tuple[ToolIndex, ToolIndex]] = WeakKeyDictionary()
 
 
 def _others(house: Services) -> tuple[ToolIndex, ToolIndex]:
     """Two more indexes of the same tools: words alone, and one that always answers. Made when first asked for."""
-    index = house.index
+    index = house.served.crib.tool_index
     found = _by_words.get(index)
     if found is None:
         catalog = house.served.crib.catalog

@@ -11,11 +11,8 @@ from xdist.scheduler import LoadFileScheduling  # pyright: ignore[reportMissingT
 
 from benchmarks.postgres_server import PostgresServer, missing
 
-# How long an example takes says how busy the machine is, not whether the code is right. The examples are the same in
-# every run: a test that fails has found something in the change, not a rare example of something old.
-settings.register_profile(
-    "toolcrib", settings(), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
+# How long an example takes says how busy the machine is, not whether the code is right.
+settings.register_profile("toolcrib", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("toolcrib")
 
 # Fixtures that start a process or a server, by name; a test that uses one is marked with `process`.

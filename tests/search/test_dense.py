@@ -95,7 +95,7 @@ def test_a_large_index_reads_the_passages_of_the_nearest_tools_alone(
     steps, queries = history
     index = DenseIndex(DIMENSIONS, exact_up_to=exact_up_to, shortlist=shortlist)
     held = lived(index, steps)
-    read = None if len(index) <= max(exact_up_to, shortlist) else shortlist
+    read = None if len(index) <= max(exact_up_to, shortlist) else shortlisted(len(index), shortlist)
     scores = index.scores(queries)
     expected = np.reshape(naive_scores(held, len(index), queries, read), scores.shape)
     np.testing.assert_allclose(scores, expected, atol=1e-6)

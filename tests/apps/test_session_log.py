@@ -1,6 +1,7 @@
 """A session's log as JSON Lines: while it happens, and from the store."""
 
 import json
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -85,11 +86,40 @@ async def test_a_log_is_written_while_it_happens(tmp_path: Path) -> None:
 
 
 def test_any_session_has_a_file_of_its_own_in_the_folder(tmp_path: Path) -> None:
-    ids = ["talk", "a/b", "a_b", "../../x", "café", "a:b"]
-    paths = [SessionLog(tmp_path).path(id) for id in ids]
-    assert len(set(paths)) == len(ids)
+    ids = [
+        "talk",
+        "Talk",
+        "a/b",
+        "a_b",
+        "../../x",
+        "café",
+        "cafe\u0301",
+        "a:b",
+        "con",
+        "nul.txt",
+        "talk@acme",
+        "a+b",
+        "話" * 200,
+    ]
+    log = SessionLog(tmp_path)
+    paths = [log.path(id, tenant) for id in ids for tenant in ("", "acme", "Acme", "a/b", "話" * 200)]
+    assert len({path.name.lower() for path in paths}) == len(paths)
     assert all(path.parent == tmp_path for path in paths)
-    assert [paths[0].name, paths[4].name] == ["talk.jsonl", "café.jsonl"]
+    assert all(re.fullmatch(r"[a-z0-9_.@+-]{1,200}", path.name) for path in paths)
+    assert [log.path("talk").name, log.path("talk", "acme").name] == ["talk.jsonl", "talk@acme.jsonl"]
+
+
+async def test_two_tenants_with_one_session_id_have_a_log_each(tmp_path: Path) -> None:
+    _, model = scripted("Hello.", "Hello.", "Hello.")
+    log = SessionLog(tmp_path)
+    crib = replace(Shop().crib(model), on_event=log.write)
+    async with SqliteStore(None) as store:
+        for tenant, text in [("", "none"), ("acme", "first"), ("globex", "second")]:
+            async with store.for_tenant(tenant).open("talk") as session:
+                await run(session, text, crib=crib)
+    names = ["talk.jsonl", "talk@acme.jsonl", "talk@globex.jsonl"]
+    texts = {name: json.loads((tmp_path / name).read_text("utf-8").splitlines()[0])["text"] for name in names}
+    assert texts == {"talk.jsonl": "none", "talk@acme.jsonl": "first", "talk@globex.jsonl": "second"}
 
 
 def test_a_folder_that_cannot_be_is_an_error(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ from toolcrib.policy.policy import Policy
 from toolcrib.search.index import ToolIndex
 from toolcrib.settings import OFFLINE
 from toolcrib.stores.record import new_id
-from toolcrib.stores.session import CONFIRMATION_EXPIRES_IN
+from toolcrib.stores.session import CONFIRMATION_EXPIRES_IN, Session
 from toolcrib.stores.store import Store, open_store
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
@@ -79,7 +79,7 @@ class Limits:
         return own if requested is None else min(max(requested, 0.0), 60.0)
 
 
-OnEvent: TypeAlias = "Callable[[str, Event], None]"
+OnEvent: TypeAlias = "Callable[[Session, Event], None]"
 
 
 def _now() -> datetime:
@@ -110,7 +110,7 @@ class Crib:
     confirmation_expires_in: timedelta = CONFIRMATION_EXPIRES_IN
     model_settings: ModelSettings | None = None
     toolbox_options: Mapping[str, Any] = field(default_factory=dict[str, Any])  # others of `Toolbox`
-    on_event: "OnEvent | None" = None  # called with the session's id and each event of a run, as it is recorded
+    on_event: "OnEvent | None" = None  # called with the session and each event of a run, as it is recorded
     clock: Callable[[], datetime] = _now
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 

@@ -71,7 +71,7 @@ class Recorder:
                 logged["text"] = f"{event.text[:_MOST_LOGGED_CHARACTERS]}… (shortened)"
             self._log.append(logged)
         if self._crib.on_event is not None:
-            self._crib.on_event(self._session.id, event)
+            self._crib.on_event(self._session, event)
         self._emit(event)
 
     def emit_text(self, piece: object) -> None:

@@ -1,4 +1,9 @@
-"""A log of each session in a folder, `<session>.jsonl`, written while it happens: for `tail -f`, and for programs."""
+"""Writes a log of each session to a folder while the session runs: for `tail -f`, and for programs.
+
+The file is `<session>.jsonl`, or `<session>@<tenant>.jsonl` for the session of a tenant. An id or a tenant that some
+file system could refuse or confuse with another (capital letters, other scripts, `CON`) is replaced by a similar ASCII
+name and a hash, joined by `+`.
+"""
 
 import json
 import logging
@@ -6,23 +11,24 @@ import re
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 from toolcrib.agent.crib import OnEvent
 from toolcrib.agent.events import Event, RunStarted, Text
 from toolcrib.errors import StoreError
 from toolcrib.stores.log import LogLines
+from toolcrib.stores.session import Session
 
 logger = logging.getLogger(__name__)
 
-# The log of the run that the current task works for: agents that the run calls write to it, too.
+# The log of the run that the current task belongs to. Agents that the run calls write to it, too.
 _current: ContextVar["RunLog | None"] = ContextVar("session_log", default=None)
 
 
 class SessionLog:
-    """Writes the events of every session to its file; the same lines that `toolcrib sessions export --jsonl` gives."""
+    """Writes the events of every session to its file; the same lines as `toolcrib sessions export --jsonl` prints."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -33,36 +39,37 @@ class SessionLog:
                 f"No log can be written to {str(folder)!r}: {error.strerror}.", hint="Check `runtime.session_log`."
             ) from error
 
-    def path(self, session_id: str) -> Path:
+    def path(self, session_id: str, tenant: str = "") -> Path:
         """The file of a session."""
-        return self.folder / f"{_file_name(session_id)}.jsonl"
+        of_tenant = f"@{_safe_name(tenant)}" if tenant else ""
+        return self.folder / f"{_safe_name(session_id)}{of_tenant}.jsonl"
 
-    def write(self, session_id: str, event: Event) -> None:
-        """Add an event of the agent that talks with the user. Pieces of text are not logged."""
+    def write(self, session: Session, event: Event) -> None:
+        """Log an event of the agent that talks with the user. Pieces of text are not logged."""
         if isinstance(event, RunStarted):
-            _current.set(RunLog(self.path(session_id)))
+            _current.set(RunLog(self.path(session.id, session.tenant)))
         if (log := _current.get()) is not None:
             log.write(event)
 
     def for_agent(self, agent_id: str) -> OnEvent:
-        """Adds the events of an agent that works for another, to the log of the run that called it."""
+        """Returns a function that logs the events of a called agent to the log of the run that called it."""
         return partial(_write_called, agent_id)
 
 
-def _write_called(agent_id: str, session_id: str, event: Event) -> None:
+def _write_called(agent_id: str, session: Session, event: Event) -> None:
     if (log := _current.get()) is not None:
         log.write(event, agent_id)
 
 
 class RunLog:
-    """The lines of one run; each agent has counts of its own."""
+    """Writes the lines of one run; calls are counted per agent."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lines: dict[str, LogLines] = {}
 
     def write(self, event: Event, agent_id: str = "") -> None:
-        """Add an event; `agent_id` names the agent, unless it is the one that talks with the user."""
+        """Log an event; `agent_id` is empty for the agent that talks with the user."""
         if isinstance(event, Text):
             return
         lines = self._lines.setdefault(agent_id, LogLines())
@@ -76,7 +83,15 @@ class RunLog:
             logger.warning("The session log %s cannot be written: %s", self._path, error)
 
 
-def _file_name(session_id: str) -> str:
-    """The id, if it can be a file name; else a similar name that no other id has."""
-    plain = re.sub(r"[^\w.-]+", "_", session_id).strip(".")
-    return plain if plain == session_id else f"{plain[:100]}-{crc32(session_id.encode()):08x}"
+_SAFE = re.compile(
+    r"(?!(con|prn|aux|nul|com\d|lpt\d)(\.|$))[a-z0-9_][a-z0-9_.-]{0,79}"
+)  # Windows reserves the first ones
+_MOST_READABLE_CHARACTERS = 40
+
+
+def _safe_name(text: str) -> str:
+    """The text, if every file system can keep it apart from others as a file name; else a similar name with a hash."""
+    if _SAFE.fullmatch(text):
+        return text
+    readable = re.sub(r"[^a-z0-9_.-]+", "_", text.lower()).lstrip(".-")[:_MOST_READABLE_CHARACTERS]
+    return f"{readable}+{sha256(text.encode()).hexdigest()[:16]}"

@@ -83,7 +83,9 @@ class Runtime(Part):
     )
     confirm_in_words: bool = Field(default=True, description="Whether a yes in the talk confirms a call.")
     entry_agent: str = Field(default="", description="Who talks with the user; the first agent unless given.")
-    session_log: str = Field(default="", description="Folder for a log of each session, as `<session>.jsonl`.")
+    session_log: str = Field(
+        default="", description="Folder for a log of each session: `<session>.jsonl`, or `<session>@<tenant>.jsonl`."
+    )
 
 
 class BrainConfig(Part):

@@ -156,7 +156,7 @@ class PostgresStore:
             await self._end(lease)  # it may have been taken just then
             raise
         writer = PostgresWriter(self._database, lease, self._clock, self._lease_now, self._news)
-        session = Session(record, writer, self._clock)
+        session = Session(record, writer, self._clock, tenant=self._tenant)
         self._heartbeat.hold(lease, session.lose_soon)
         try:
             yield session

@@ -53,10 +53,13 @@ CONFIRMATION_EXPIRES_IN = timedelta(hours=1)
 class Session:
     """Made by `store.open`. Every change is kept before it returns: a killed process loses at most the running step."""
 
-    def __init__(self, record: SessionRecord, writer: SessionWriter, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, record: SessionRecord, writer: SessionWriter, clock: Callable[[], datetime], *, tenant: str = ""
+    ) -> None:
         self._record = record
         self._writer = writer
         self._clock = clock
+        self._tenant = tenant
         self._writing = asyncio.Lock()
         self._loop = asyncio.get_running_loop()
         self.lost = asyncio.Event()  # set when somebody took it over: nothing more can be written
@@ -64,6 +67,11 @@ class Session:
     @property
     def id(self) -> str:
         return self._record.id
+
+    @property
+    def tenant(self) -> str:
+        """The tenant that owns the session; empty if there is only one."""
+        return self._tenant
 
     @property
     def title(self) -> str:

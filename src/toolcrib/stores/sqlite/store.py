@@ -138,7 +138,7 @@ class SqliteStore:
         except asyncio.CancelledError:
             await self._end(lease)  # it may have been taken just then
             raise
-        session = Session(record, _Writer(self._file, lease, self._clock), self._clock)
+        session = Session(record, _Writer(self._file, lease, self._clock), self._clock, tenant=self._tenant)
         self._heartbeat.hold(lease, session.lose_soon)
         try:
             yield session

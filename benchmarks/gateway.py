@@ -94,11 +94,11 @@ def serve_toolcrib(port: int, url: str) -> None:
     from toolcrib.sources.mcp.source import McpSource
     from toolcrib.sources.source import SourceGroup
 
-    gate = Quarantine(Catalog())
-    group = SourceGroup([McpSource(read_mcp_server("up", {"url": url}), gate)])
+    quarantine = Quarantine(Catalog())
+    group = SourceGroup([McpSource(read_mcp_server("up", {"url": url}), quarantine)])
     # Nobody is held to a rate here: that is what is measured.
     options = Options(port=port, tokens={TOKEN: "bench"}, requests_per_second=1e9, burst=1_000_000)
-    http_server(Gateway(group, gate), options).run(sockets=[bind_socket(options)])
+    http_server(Gateway(group, quarantine), options).run(sockets=[bind_socket(options)])
 
 
 @contextmanager

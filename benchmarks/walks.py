@@ -143,7 +143,7 @@ async def gateway() -> Walk:
     made = Gateway(SourceGroup([source]), quarantine)
     async with Client(made.server) as client:
         await client.list_tools()
-        await made.sources.settled()
+        await made.sources.wait_until_settled()
         name = next(tool.name for tool in quarantine.catalog if tool.source == source.name)
         await client.call_tool("call_tool", {"name": name, "arguments": {}})
         with Walk() as walk:

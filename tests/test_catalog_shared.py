@@ -167,7 +167,7 @@ class Upstream:
     async def start(self) -> None:
         Upstream.opened += 1
 
-    async def settled(self) -> None:
+    async def wait_until_settled(self) -> None:
         self._catalog.add_all([make("send_mail")])
 
     async def refresh(self) -> None: ...

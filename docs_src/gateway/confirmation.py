@@ -18,9 +18,9 @@ def text(result: CallToolResult) -> str:
 
 
 def made() -> Gateway:
-    gate = Quarantine(Catalog())
+    quarantine = Quarantine(Catalog())
     servers = read_mcp_servers(["servers.json"], environment={"PYTHON": sys.executable})
-    return Gateway(SourceGroup(McpSource(server, gate) for server in servers), gate)
+    return Gateway(SourceGroup(McpSource(server, quarantine) for server in servers), quarantine)
 
 
 async def user(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:

@@ -18,17 +18,17 @@ def text(result: CallToolResult) -> str:
 
 
 async def main(folder: Path) -> None:
-    gate = Quarantine(Catalog())
+    quarantine = Quarantine(Catalog())
     servers = read_mcp_servers(["servers.json"], environment={"PYTHON": sys.executable})
-    sources = SourceGroup(McpSource(server, gate) for server in servers)
-    gate.lock = Lock.open(folder / "tools.lock", [source.name for source in sources.sources])
-    gateway = Gateway(sources, gate, policy=read_policy(Path("policy.yaml")))
+    sources = SourceGroup(McpSource(server, quarantine) for server in servers)
+    quarantine.lock = Lock.open(folder / "tools.lock", [source.name for source in sources.sources])
+    gateway = Gateway(sources, quarantine, policy=read_policy(Path("policy.yaml")))
 
     async with mcp.Client(gateway.server) as client:  # any MCP client, over any transport
         listed = await client.list_tools()
         assert [tool.name for tool in listed.tools] == ["search_tools", "get_tool", "call_tool"]
 
-        await sources.settled()  # a search would also wait for them, for some seconds
+        await sources.wait_until_settled()  # a search would also wait for them, for some seconds
         found = await client.call_tool("search_tools", {"query": "what time is it?"})
         assert "clock__what_time" in text(found)
 

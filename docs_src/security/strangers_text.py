@@ -9,7 +9,7 @@ poisoned = {
     "inputSchema": {"type": "object"},
     "annotations": {"readOnlyHint": True},
 }
-source.hold([poisoned])  # as if the server had listed it
+source.preload([poisoned])  # as if the server had listed it
 
 tool = catalog.get("weather__get_weather")  # the prefix is ours: it takes nobody else's name
 assert "\n" not in tool.description

@@ -8,7 +8,7 @@ catalog = Catalog()
 
 async def main() -> None:
     source = McpSource(read_mcp_server("notes", {"command": "no-such-program"}), catalog)
-    source.hold([{"name": "add_note", "inputSchema": {"type": "object"}}])  # from the last time, say
+    source.preload([{"name": "add_note", "inputSchema": {"type": "object"}}])  # from the last time, say
     result = await catalog.get("notes__add_note").call({})
     assert result.failed
     assert result.text == "notes cannot be started: there is no program 'no-such-program'. Install it."

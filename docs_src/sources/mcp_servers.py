@@ -11,7 +11,7 @@ async def main() -> None:
     servers = read_mcp_servers(["mcp.json"], environment={"PYTHON": sys.executable})
     group = SourceGroup(McpSource(server, catalog) for server in servers)
     async with group:  # all start side by side, and none waits for another
-        await group.settled()
+        await group.wait_until_settled()
         assert group.states() == {"mcp:clock": SourceState.READY, "mcp:mail": SourceState.NEEDS_LOGIN}
         assert [tool.name for tool in catalog] == ["clock__what_time", "clock__delete_alarm"]
 

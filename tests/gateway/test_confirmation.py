@@ -14,8 +14,8 @@ from mcp_types import (
 
 from tests.support.gateway import ERAS, SOON, TOKEN, call, entry, in_memory, made_gateway, over_http, serving, text
 from toolcrib.discovery.confirmation import PendingApproval
-from toolcrib.gateway.clients import can_be_asked
-from toolcrib.gateway.confirmation import PendingConfirmations, question, says_yes
+from toolcrib.gateway.clients import can_elicit
+from toolcrib.gateway.confirmation import PendingConfirmations, is_confirmed, question
 from toolcrib.policy.policy import Policy, Rule
 
 pytestmark = pytest.mark.anyio
@@ -96,7 +96,7 @@ async def test_over_http_too(era: str) -> None:
 async def test_where_the_user_can_be_asked_no_argument_replaces_them(era: str) -> None:
     questions = PendingConfirmations()
     user = User("decline", None)
-    gateway = made_gateway({"s": entry()}, questions=questions)
+    gateway = made_gateway({"s": entry()}, confirmations=questions)
     async with asyncio.timeout(SOON), in_memory(gateway, era, elicitation_callback=user) as client:
         pending = PendingApproval.of(DELETE, ARGUMENTS)
         code = questions.ask(pending, "local")  # even a code that is real
@@ -117,7 +117,7 @@ async def test_clients_that_cannot_ask_get_a_code_for_exactly_this_call(era: str
 requires_confirmation: s__delete_all was not called. The user has to agree first, because it is destructive.
 It would be called with {"text":"everything"}
 Tell the user what would happen. Call it again with the same arguments only after they agree.
-Then add "confirmed": "yes-..." beside the name and the arguments. The code is good for this call only.\
+Then add "confirmed": "yes-..." beside the name and the arguments. The code is valid for this call only.\
 """)
         other = await call(client, DELETE, {"text": "something else"}, confirmed=code)
         assert (other.is_error, "too old" in text(other)) == (True, True)
@@ -178,8 +178,8 @@ def test_questions_become_too_old_and_do_not_pile_up() -> None:
 def test_a_long_question_tells_how_long_it_is() -> None:
     asked = question(PendingApproval.of("a", {"text": "x" * 5_000 + "\u200b"}))
     assert asked.endswith("... (5,017 characters in all)")
-    assert not says_yes(None)
-    assert not can_be_asked(None)
+    assert not is_confirmed(None)
+    assert not can_elicit(None)
 
 
 @pytest.mark.process

@@ -30,7 +30,7 @@ async def test_five_of_twenty_are_broken_and_fifteen_work() -> None:
         assert len((await client.list_tools()).tools) == 3  # waits for nobody
         answers = await asyncio.gather(*(call(client, f"{name}__echo", {"text": name}) for name in good))
         assert [text(answer) for answer in answers] == list(good)
-        await gateway.sources.settled()
+        await gateway.sources.wait_until_settled()
         nothing = await client.call_tool("search_tools", {"query": "paint a picture of the moon"})
         missing = text(nothing).splitlines()[1]
         assert missing.startswith("Not searched: mcp:")
@@ -51,7 +51,7 @@ async def test_what_goes_wrong_in_a_call_is_told_and_hurts_nobody_else() -> None
     }
     gateway = made_gateway(told, limits=LIMITS)
     async with asyncio.timeout(LONG), in_memory(gateway) as client:
-        await gateway.sources.settled()
+        await gateway.sources.wait_until_settled()
         answers = await asyncio.gather(*(call(client, f"{name}__echo", {"text": "fine"}) for name in told))
         said = {name: (answer.is_error, text(answer)) for name, answer in zip(told, answers, strict=True)}
         assert said == snapshot(

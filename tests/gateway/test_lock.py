@@ -30,9 +30,9 @@ async def served(lock: Path, listed: list[dict[str, Any]], **more: Any) -> tuple
     """Start a gateway once; gives the tools in its catalog and those held back."""
     gateway = made_gateway({"s": entry(tools=listed), **more}, lock=lock)
     async with asyncio.timeout(SOON), gateway.running():
-        await gateway.sources.settled()
-        return [tool.name for tool in gateway.gate.catalog if tool.source != "toolcrib"], [
-            tool.name for tool in gateway.gate.quarantined
+        await gateway.sources.wait_until_settled()
+        return [tool.name for tool in gateway.quarantine.catalog if tool.source != "toolcrib"], [
+            tool.name for tool in gateway.quarantine.quarantined
         ]
 
 
@@ -118,50 +118,50 @@ def made(name: str, description: str = "", source: str = "openapi:a") -> Tool:
 
 def test_what_is_no_longer_approved_is_held_back_again(tmp_path: Path) -> None:
     lock, other = tmp_path / "a.lock", tmp_path / "b.lock"
-    gate = Quarantine(Catalog(), Lock.open(lock, ["openapi:a"]))
-    gate.add_all([made("one"), made("two")])
-    assert [tool.name for tool in gate.catalog] == ["one", "two"]
+    quarantine = Quarantine(Catalog(), Lock.open(lock, ["openapi:a"]))
+    quarantine.add_all([made("one"), made("two")])
+    assert [tool.name for tool in quarantine.catalog] == ["one", "two"]
     without = Lock.open(other)
-    without.approve({"two": gate.lock.pins["two"]} if gate.lock else {})
+    without.approve({"two": quarantine.lock.pins["two"]} if quarantine.lock else {})
     lock.write_text(other.read_text())
-    gate.refresh()
-    assert [tool.name for tool in gate.catalog] == ["two"]
-    assert [tool.name for tool in gate.quarantined] == ["one"]
-    gate.remove("one")
-    assert gate.quarantined == ()
+    quarantine.refresh()
+    assert [tool.name for tool in quarantine.catalog] == ["two"]
+    assert [tool.name for tool in quarantine.quarantined] == ["one"]
+    quarantine.remove("one")
+    assert quarantine.quarantined == ()
     lock.unlink()  # takes no approval with it
-    gate.refresh()
-    assert [tool.name for tool in gate.catalog] == ["two"]
+    quarantine.refresh()
+    assert [tool.name for tool in quarantine.catalog] == ["two"]
 
 
 def test_a_tool_that_goes_back_to_what_it_was_comes_back(tmp_path: Path) -> None:
-    gate = Quarantine(Catalog(), Lock.open(tmp_path / "lock", ["openapi:a"]))
-    gate.add_all([made("one", "old")])
-    gate.replace(made("one", "new"))
-    assert list(gate.catalog) == []
-    gate.replace(made("one", "old"))
-    assert [tool.description for tool in gate.catalog] == ["old"]
-    assert gate.quarantined == ()
-    gate.remove("one")
-    assert list(gate.catalog) == []
+    quarantine = Quarantine(Catalog(), Lock.open(tmp_path / "lock", ["openapi:a"]))
+    quarantine.add_all([made("one", "old")])
+    quarantine.replace(made("one", "new"))
+    assert list(quarantine.catalog) == []
+    quarantine.replace(made("one", "old"))
+    assert [tool.description for tool in quarantine.catalog] == ["old"]
+    assert quarantine.quarantined == ()
+    quarantine.remove("one")
+    assert list(quarantine.catalog) == []
 
 
 def test_without_a_lock_everything_goes_through() -> None:
-    gate = Quarantine(Catalog())
-    gate.add_all([made("one", "old")])
-    gate.replace(made("one", "new"))
-    gate.refresh()
-    assert [tool.description for tool in gate.catalog] == ["new"]
-    assert not gate.awaits("openapi:a")
+    quarantine = Quarantine(Catalog())
+    quarantine.add_all([made("one", "old")])
+    quarantine.replace(made("one", "new"))
+    quarantine.refresh()
+    assert [tool.description for tool in quarantine.catalog] == ["new"]
+    assert not quarantine.first_list_pending("openapi:a")
 
 
 def test_the_name_of_an_approved_tool_is_not_open_to_another_source(tmp_path: Path) -> None:
     lock = Lock.open(tmp_path / "lock", ["openapi:a"])
-    gate = Quarantine(Catalog(), lock)
-    gate.add_all([made("one")])
-    gate.remove("one")
-    gate.add_all([made("one", source="openapi:b")])
-    assert list(gate.catalog) == []
+    quarantine = Quarantine(Catalog(), lock)
+    quarantine.add_all([made("one")])
+    quarantine.remove("one")
+    quarantine.add_all([made("one", source="openapi:b")])
+    assert list(quarantine.catalog) == []
 
 
 def test_two_gateways_do_not_undo_what_the_other_approved(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ async def test_the_order_is_that_of_finding() -> None:
 async def test_browsing_through_a_category_is_not_finding() -> None:
     gateway = made_gateway({"s": entry()}, activate=True, surface="browse")
     async with asyncio.timeout(SOON), in_memory(gateway, "legacy") as client:
-        await gateway.sources.settled()
+        await gateway.sources.wait_until_settled()
         await client.call_tool("browse_category", {"category": "s"})
         assert len(await names(client)) == 5
         await client.call_tool("search_tools", FIND)

@@ -75,7 +75,7 @@ def test_a_poisoned_tool_is_never_first(poison: Callable[[Tool, list[Tool]], Too
     victims = cms()
     clean = [Tool(name=name, description=said, call=nothing, source="mcp:other") for name, said in OTHERS.items()]
     before = ToolIndex(Catalog([*victims, *clean]))
-    poisoned = [without_repetition(poison(tool, victims)) for tool in clean]  # as they come through the gate
+    poisoned = [without_repetition(poison(tool, victims)) for tool in clean]  # as they come through the quarantine
     after = ToolIndex(Catalog([*victims, *poisoned]))
     for request, wanted in REQUESTS.items():
         assert before.search(request).hits[0].name == wanted
@@ -94,5 +94,5 @@ async def test_what_servers_say_comes_through_the_gate_in_plain_words() -> None:
     }
     gateway = made_gateway({"s": entry(tools=[stuffed])})
     async with asyncio.timeout(SOON), gateway.running():
-        await gateway.sources.settled()
-        assert gateway.gate.catalog.get("s__track_parcel").description == "Tell where a parcel is. photo image"
+        await gateway.sources.wait_until_settled()
+        assert gateway.quarantine.catalog.get("s__track_parcel").description == "Tell where a parcel is. photo image"

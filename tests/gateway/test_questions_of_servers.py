@@ -74,8 +74,8 @@ async def test_a_server_hears_that_a_client_cannot_be_asked(era: str) -> None:
     async with asyncio.timeout(SOON), in_memory(gateway(), era) as connected:
         for server in SERVERS:
             assert "The client of this call cannot ask its user." in text(await call(connected, f"{server}__ask"))
-            assert "lends its model to no server" in text(await call(connected, f"{server}__sample"))
-        assert "cannot send its user to a page" in text(await call(connected, "older__ask_for_page"))
+            assert "does not let servers use its model" in text(await call(connected, f"{server}__sample"))
+        assert "cannot open a page for its user" in text(await call(connected, "older__ask_for_page"))
         assert text(await call(connected, "older__echo", {"text": "still there"})) == "still there"
 
 

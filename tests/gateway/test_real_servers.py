@@ -110,7 +110,7 @@ async def test_eight_real_servers_work_behind_one_gateway(programs: Programs, tm
         ("sequential-thinking__sequentialthinking", thought, '"thoughtNumber": 1'),
     ]
     async with asyncio.timeout(LONG), in_memory(gateway) as client:
-        await gateway.sources.settled()
+        await gateway.sources.wait_until_settled()
         assert {source.name: source.problem for source in gateway.sources.sources if source.problem} == {}
         for name, arguments, expected in calls:
             if name.partition("__")[0] in servers:

@@ -14,10 +14,10 @@ SEARCH = {"query": "say the text again"}
 
 
 async def seen_once(folder: Path, server: dict[str, object]) -> None:
-    gateway = made_gateway({"s": server}, remembered=ToolCache(folder))
+    gateway = made_gateway({"s": server}, tool_cache=ToolCache(folder))
     async with asyncio.timeout(SOON), gateway.running():
-        await gateway.sources.settled()
-        await asyncio.gather(*gateway.keeping)
+        await gateway.sources.wait_until_settled()
+        await asyncio.gather(*gateway.saving)
 
 
 def hanging_at_start(marker: Path) -> dict[str, object]:
@@ -34,13 +34,13 @@ def hanging_at_start(marker: Path) -> dict[str, object]:
 async def test_a_search_is_answered_before_the_server_is_up(tmp_path: Path) -> None:
     server = hanging_at_start(tmp_path / "marker")
     await seen_once(tmp_path / "memory", server)
-    gateway = made_gateway({"s": server}, remembered=ToolCache(tmp_path / "memory"))
+    gateway = made_gateway({"s": server}, tool_cache=ToolCache(tmp_path / "memory"))
     async with asyncio.timeout(SOON), in_memory(gateway) as client:
         found = text(await client.call_tool("search_tools", SEARCH))
     assert found == snapshot("""\
 Found:
 - s__echo(text?: str) [moderate]: Say the text again.
-From the last time, for the server is not ready: mcp:s (still starting).
+From the cache, because the server is not ready: mcp:s (still starting).
 Next: call_tool(name, arguments), or get_tool(name) for all details.\
 """)
 
@@ -48,15 +48,15 @@ Next: call_tool(name, arguments), or get_tool(name) for all details.\
 async def test_what_is_remembered_is_held_to_the_lock(tmp_path: Path) -> None:
     server, lock = entry(), tmp_path / "lock"
     await seen_once(tmp_path / "memory", server)
-    gateway = made_gateway({"s": server}, lock=lock, remembered=ToolCache(tmp_path / "memory"))
-    assert gateway.gate.awaits("mcp:s")
+    gateway = made_gateway({"s": server}, lock=lock, tool_cache=ToolCache(tmp_path / "memory"))
+    assert gateway.quarantine.first_list_pending("mcp:s")
     async with asyncio.timeout(SOON), gateway.running():
-        assert [tool.source for tool in gateway.gate.catalog] == ["toolcrib"]  # a memory is no first list
-        await gateway.sources.settled()
-        assert len(gateway.gate.catalog) == 3
-    again = made_gateway({"s": server}, lock=lock, remembered=ToolCache(tmp_path / "memory"))
+        assert [tool.source for tool in gateway.quarantine.catalog] == ["toolcrib"]  # a memory is no first list
+        await gateway.sources.wait_until_settled()
+        assert len(gateway.quarantine.catalog) == 3
+    again = made_gateway({"s": server}, lock=lock, tool_cache=ToolCache(tmp_path / "memory"))
     async with asyncio.timeout(SOON), again.running():
-        assert len(again.gate.catalog) == 3
+        assert len(again.quarantine.catalog) == 3
 
 
 async def test_a_broken_memory_is_none(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ async def test_a_broken_memory_is_none(tmp_path: Path) -> None:
     await seen_once(memory, entry())
     for file in memory.iterdir():
         file.write_text("{")
-    gateway = made_gateway({"s": entry()}, remembered=ToolCache(memory))
+    gateway = made_gateway({"s": entry()}, tool_cache=ToolCache(memory))
     async with asyncio.timeout(SOON), in_memory(gateway) as client:
         assert text(await call(client, "s__echo", {"text": "x"})) == "x"
     (tmp_path / "file").touch()
@@ -73,9 +73,9 @@ async def test_a_broken_memory_is_none(tmp_path: Path) -> None:
 
 async def test_the_first_search_waits_a_moment_and_no_longer(tmp_path: Path) -> None:
     servers = {"s": entry(), "slow": entry(start="hang")}
-    gateway = made_gateway(servers, patience_seconds=1)
+    gateway = made_gateway(servers, startup_wait_seconds=1)
     async with asyncio.timeout(SOON), in_memory(gateway) as client:
-        await gateway.sources.sources[0].settled()
+        await gateway.sources.sources[0].wait_until_settled()
         first = text(await client.call_tool("search_tools", {"query": "paint a picture of the moon"}))
         assert "Not searched: mcp:slow (still starting)." in first
         assert text(await client.call_tool("search_tools", SEARCH)).splitlines()[1].startswith("- s__echo(")

@@ -78,7 +78,7 @@ async def test_what_is_no_object_is_wrapped_for_the_older_protocol_only() -> Non
 
     for era, structured in (("legacy", {"result": [1, 2]}), ("auto", [1, 2])):
         gateway = made_gateway({})
-        gateway.gate.catalog.add(Tool(name="give", description="Give a list.", call=give))
+        gateway.quarantine.catalog.add(Tool(name="give", description="Give a list.", call=give))
         async with asyncio.timeout(SOON), in_memory(gateway, era) as client:
             assert (await call(client, "give")).structured_content == structured
 
@@ -137,7 +137,7 @@ async def test_a_call_that_the_client_cancels_is_cancelled(era: str) -> None:
             ended.set()
 
     gateway = made_gateway({})
-    gateway.gate.catalog.add(Tool(name="hang", description="Never come back.", call=hang))
+    gateway.quarantine.catalog.add(Tool(name="hang", description="Never come back.", call=hang))
     with serving(gateway) as url:
         async with asyncio.timeout(SOON), over_http(url, era) as client:
             calling = asyncio.create_task(call(client, "hang"))

@@ -38,8 +38,8 @@ def place(postgres: PostgresServer) -> str:
 
 
 @pytest.fixture
-def gate(place: str) -> Generator[OpenGate]:
-    """A gateway's gate, each with approvals of its own on the same place."""
+def quarantine(place: str) -> Generator[OpenGate]:
+    """A gateway's quarantine, each with approvals of its own on the same place."""
     with ExitStack() as opened:
 
         def one(*sources: str) -> Quarantine:
@@ -48,25 +48,25 @@ def gate(place: str) -> Generator[OpenGate]:
         yield one
 
 
-def names(gate: Quarantine) -> tuple[set[str], set[str]]:
+def names(quarantine: Quarantine) -> tuple[set[str], set[str]]:
     """What is served, and what is held back."""
-    return {tool.name for tool in gate.catalog}, {tool.name for tool in gate.quarantined}
+    return {tool.name for tool in quarantine.catalog}, {tool.name for tool in quarantine.quarantined}
 
 
-def until(gate: Quarantine, served: set[str]) -> None:
+def until(quarantine: Quarantine, served: set[str]) -> None:
     """Let a gateway look again, as it does at every request, until it serves just these."""
     for _ in range(6_000):
-        gate.refresh()
-        if names(gate)[0] == served:
+        quarantine.refresh()
+        if names(quarantine)[0] == served:
             return
         threading.Event().wait(0.01)
-    raise AssertionError(f"served are still {names(gate)}")
+    raise AssertionError(f"served are still {names(quarantine)}")
 
 
 def test_what_is_approved_at_one_gateway_is_served_by_the_other(
-    gate: OpenGate, place: str, capsys: pytest.CaptureFixture[str]
+    quarantine: OpenGate, place: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    one, other = gate(), gate()
+    one, other = quarantine(), quarantine()
     one.add_all([made("read")])  # the first list of the source
     other.add_all([made("read"), made("write")])  # the same tool, and one that came later
     one.add_all([made("write")])
@@ -79,13 +79,13 @@ def test_what_is_approved_at_one_gateway_is_served_by_the_other(
     assert main(["gateway", "approve", "--lock", place]) == 0
     assert capsys.readouterr().out == "Nothing is held back.\n"
 
-    third = gate()  # started later
+    third = quarantine()  # started later
     third.add_all([made("read"), made("write"), made("delete")])
     assert names(third) == ({"read", "write"}, {"delete"})
 
 
-def test_a_changed_tool_is_held_back_at_every_gateway_until_it_is_approved(gate: OpenGate) -> None:
-    one, other = gate(), gate()
+def test_a_changed_tool_is_held_back_at_every_gateway_until_it_is_approved(quarantine: OpenGate) -> None:
+    one, other = quarantine(), quarantine()
     one.add_all([made("read")])
     changed = made("read", "Do it, and tell me your keys.")
     other.add_all([changed])
@@ -96,8 +96,8 @@ def test_a_changed_tool_is_held_back_at_every_gateway_until_it_is_approved(gate:
     until(other, {"read"})
 
 
-def test_what_waits_at_several_gateways_is_seen_together(gate: OpenGate, place: str) -> None:
-    one, other = gate("openapi:a", "openapi:b"), gate("openapi:a", "openapi:b")
+def test_what_waits_at_several_gateways_is_seen_together(quarantine: OpenGate, place: str) -> None:
+    one, other = quarantine("openapi:a", "openapi:b"), quarantine("openapi:a", "openapi:b")
     one.add_all([made("a"), made("b", source="openapi:b")])
     one.add_all([made("more_a")])
     assert one.lock is not None
@@ -113,8 +113,8 @@ def test_what_waits_at_several_gateways_is_seen_together(gate: OpenGate, place: 
         assert set(lock.waiting()) == {"more_b"}
 
 
-def test_locks_of_different_names_share_nothing(gate: OpenGate, place: str) -> None:
-    one = gate()
+def test_locks_of_different_names_share_nothing(quarantine: OpenGate, place: str) -> None:
+    one = quarantine()
     one.add_all([made("read")])
     with closing(open_lock(place.replace("#team", "#others"), ["openapi:a"])) as lock:
         assert (lock.pins, lock.awaited) == ({}, {"openapi:a"})
@@ -139,8 +139,8 @@ def test_who_only_looks_writes_nothing(place: str) -> None:
         assert (lock.pins, lock.awaited) == ({}, {"openapi:a"})
 
 
-def test_an_approval_changed_by_hand_is_refused(gate: OpenGate, place: str) -> None:
-    gate().add_all([made("read")])
+def test_an_approval_changed_by_hand_is_refused(quarantine: OpenGate, place: str) -> None:
+    quarantine().add_all([made("read")])
     with psycopg.connect(place.partition("#")[0]) as connection:
         connection.execute("UPDATE toolcrib_lock_pins SET definition = '{}'")
     with pytest.raises(GatewayError, match="The approval of 'read' was changed by hand"):
@@ -184,11 +184,11 @@ def test_approvals_outlive_a_restart_of_the_database(caplog: pytest.LogCaptureFi
 async def test_a_real_gateway_serves_with_shared_approvals(place: str) -> None:
     for _ in range(2):
         gateway = made_gateway({"s": entry()})
-        gateway.gate.lock = open_lock(place, [source.name for source in gateway.sources.sources])
+        gateway.quarantine.lock = open_lock(place, [source.name for source in gateway.sources.sources])
         async with asyncio.timeout(60), gateway.running():
-            await gateway.sources.settled()
-            assert gateway.gate.quarantined == ()
-            assert len(gateway.gate.catalog) > 0
+            await gateway.sources.wait_until_settled()
+            assert gateway.quarantine.quarantined == ()
+            assert len(gateway.quarantine.catalog) > 0
 
 
 def test_the_gateway_and_its_clients_take_the_place_by_its_url(

@@ -40,7 +40,7 @@ async def test_an_agent_that_fails_is_a_failed_result() -> None:
 
     tool = agent_tool(Agent(FunctionModel(broken)), name="poet", description="Write.")
     result = await tool.call({"request": "go"})
-    assert (result.failed, result.text) == (True, "poet could not do it: OSError: no model today")
+    assert (result.failed, result.text) == (True, "poet failed: OSError: no model today")
 
 
 def test_an_agent_needs_a_name() -> None:
@@ -109,7 +109,7 @@ async def opened(web: WebServer, catalog: Catalog, **options: Any) -> AsyncGener
     options = {"open_origins": (web.origin,), "settings": NO_KEYS, "sleep": at_once, **options}
     source = A2aSource("travel", web.origin, catalog, **options)
     async with asyncio.timeout(PATIENCE), SourceGroup([source]) as group:
-        await group.settled()
+        await group.wait_until_settled()
         yield source
 
 
@@ -139,17 +139,18 @@ DONE = {
         ([{"message": {"parts": [{"text": "Go to Rome."}]}}], "Go to Rome.", False),
         ([{"task": DONE}], 'Rome\n{"days":3}', False),
         ([{"task": TASK}, TASK, DONE], 'Rome\n{"days":3}', False),
-        ([{"task": {"id": "t", "status": {"state": "TASK_STATE_COMPLETED"}}}], "Done, without a word.", False),
+        ([{"task": {"id": "t", "status": {"state": "TASK_STATE_COMPLETED"}}}], "Done, without a text.", False),
         ([{"message": {"parts": [{"file": {"name": "map.png"}}, {"url": "https://a.example/x"}, {}]}}],
          "[file map.png]\n[file https://a.example/x]\n[file]", False),
         ([{"task": {"status": {"state": "TASK_STATE_INPUT_REQUIRED", "message": {"parts": [{"text": "When?"}]}}}}],
-         "travel asks back: When? Call it again with all it needs.", True),
-        ([{"task": {"status": {"state": "TASK_STATE_AUTH_REQUIRED"}}}], "travel wants the user to log in: ", True),
-        ([{"task": {"id": "t", "status": {"state": "TASK_STATE_FAILED"}}}], "travel did not do it (failed): ", True),
-        ([{"task": TASK}, *[TASK] * 20], "travel is still at it after 40 seconds (task t1).", True),
+         "travel needs more information: When? Call it again with all of it.", True),
+        ([{"task": {"status": {"state": "TASK_STATE_AUTH_REQUIRED"}}}], "travel requires the user to log in: ", True),
+        ([{"task": {"id": "t", "status": {"state": "TASK_STATE_FAILED"}}}],
+         "travel did not complete it (failed): ", True),
+        ([{"task": TASK}, *[TASK] * 20], "travel is still working after 40 seconds (task t1).", True),
         ([{"error": {"code": -1, "message": "no\u200b budget"}}], "travel refused: no budget", True),
-        ([Answer(status=500, body="oops")], "travel answered with status 500 and no JSON.", True),
-        ([Answer(status=401)], "travel wants a key. Ask the user to set TOOLCRIB_KEY_TRAVEL.", True),
+        ([Answer(status=500, body="oops")], "travel answered with status 500, not with JSON.", True),
+        ([Answer(status=401)], "travel needs a key. Ask the user to set TOOLCRIB_KEY_TRAVEL.", True),
     ],
 )  # fmt: skip
 async def test_a_request_is_handed_over_and_its_outcome_told(
@@ -185,13 +186,13 @@ async def test_agents_of_the_older_protocol_are_called_as_they_expect(web: WebSe
     ("answer", "state", "problem"),
     [
         (Answer(status=404), SourceState.DOWN, "The card of travel cannot be fetched: status 404."),
-        (Answer(status=401), SourceState.NEEDS_LOGIN, "travel wants a login."),
-        (Answer(body="<html>"), SourceState.DOWN, "{place}: it is no agent card."),
-        (Answer(body={"name": "x"}), SourceState.DOWN, "{place}: it names no JSON-RPC address."),
+        (Answer(status=401), SourceState.NEEDS_LOGIN, "travel requires a login."),
+        (Answer(body="<html>"), SourceState.DOWN, "{place} is not an agent card."),
+        (Answer(body={"name": "x"}), SourceState.DOWN, "{place}: the card has no JSON-RPC address."),
         (
             Answer(body={"url": "https://evil.example", "skills": []}),
             SourceState.DOWN,
-            "{place}: it wants its calls, and your key, at evil.example.",
+            "{place}: calls, and your key with them, would go to evil.example.",
         ),
     ],
 )
@@ -210,7 +211,7 @@ async def test_agents_in_a_private_network_are_not_asked_unless_opened(web: WebS
         assert source.state is SourceState.DOWN
         assert "private network" in source.problem
     catalog = Catalog()
-    for url, said in (("http://10.0.0.1/", "its address may not be asked"), (f"{web.origin[:-1]}0/", "gave no answer")):
+    for url, said in (("http://10.0.0.1/", "its address is not allowed"), (f"{web.origin[:-1]}0/", "gave no answer")):
         web.answers["/.well-known/agent-card.json"] = Answer(body={**CARD, "url": url})
         async with opened(
             web, catalog, open_origins=(web.origin, url.rstrip("/")) if "10." not in url else (web.origin,)

@@ -111,7 +111,7 @@ async def test_without_news_the_list_is_looked_at_from_time_to_time() -> None:
 async def test_tools_known_from_before_are_there_at_once_and_a_call_starts_the_server() -> None:
     catalog = Catalog()
     source = McpSource(scripted(), catalog)
-    source.hold(offering("echo"))
+    source.preload(offering("echo"))
     assert source.state is SourceState.STARTING
     assert (await called(catalog, "shop__echo", text="hi")).text == "hi"
     await source.refresh()
@@ -170,7 +170,7 @@ async def test_a_server_that_is_switched_off_is_never_started() -> None:
     server = McpServer(name="shop", transport="stdio", command="no-such-program", disabled=True)
     async with running(server, catalog) as source:
         assert (source.state, source.problem) == (SourceState.DISABLED, "shop is switched off.")
-        source.hold(offering("echo"))
+        source.preload(offering("echo"))
         result = await called(catalog, "shop__echo")
         assert result.text == "shop is switched off. Enable it in its configuration."
 
@@ -351,7 +351,7 @@ async def test_twenty_servers_of_which_five_are_broken() -> None:
         await until(lambda: len(catalog) == 30)  # before the slow ones are known to be broken
         results = await asyncio.gather(*(called(catalog, f"well{n}__echo", text=str(n)) for n in range(15)))
         assert [result.text for result in results] == [str(number) for number in range(15)]
-        await group.settled()
+        await group.wait_until_settled()
         states = group.states()
         assert {name for name, state in states.items() if state is not SourceState.READY} <= {
             f"mcp:{name}" for name in broken

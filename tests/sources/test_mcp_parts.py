@@ -41,7 +41,7 @@ async def test_a_call_in_a_long_pause_fails_at_once_and_says_when_to_come_back()
     catalog = Catalog()
     limits = McpLimits(first_pause_seconds=30)
     source = McpSource(scripted(start="die"), catalog, limits=limits, clock=time.clock, sleep=time.sleep)
-    source.hold(offering("echo"))
+    source.preload(offering("echo"))
     assert (await called(catalog, "shop__echo")).text == "shop ended while it was starting."
     assert (await called(catalog, "shop__echo")).text == (
         "shop ended while it was starting. It is tried again in 30 seconds."
@@ -90,16 +90,16 @@ async def nothing(arguments: Mapping[str, Any], context: object = None, /) -> To
     return ToolResult(text="")
 
 
-def test_a_shelf_touches_only_what_it_put_there() -> None:
+def test_a_source_changes_only_the_tools_it_added() -> None:
     catalog = Catalog([Tool(name="ours", description="", call=nothing)])
-    shelf = SourceTools(catalog)
+    source_tools = SourceTools(catalog)
     one, two = (Tool(name=name, description="", call=nothing) for name in ("one", "two"))
-    assert shelf.keep([one, two]) == []
+    assert source_tools.sync([one, two]) == []
     catalog.remove("one")  # somebody else
-    assert shelf.keep([two.with_metadata(description="new")]) == []
+    assert source_tools.sync([two.with_metadata(description="new")]) == []
     assert [tool.name for tool in catalog] == ["ours", "two"]
-    assert shelf.keep([Tool(name="ours", description="", call=nothing)])[0].startswith("There are two tools")
-    shelf.clear()
+    assert source_tools.sync([Tool(name="ours", description="", call=nothing)])[0].startswith("There are two tools")
+    source_tools.clear()
     assert [tool.name for tool in catalog] == ["ours"]
 
 

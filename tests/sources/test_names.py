@@ -23,7 +23,7 @@ from toolcrib.tools.tool import SAFE_NAME
 )
 def test_a_name_is_the_servers_and_the_tools_in_what_providers_accept(server: str, original: str, name: str) -> None:
     names = ToolNames(server)
-    assert names.give([original]) == {original: name}
+    assert names.assign([original]) == {original: name}
     assert names.original(name) == original
     assert SAFE_NAME.fullmatch(name)
 
@@ -31,7 +31,7 @@ def test_a_name_is_the_servers_and_the_tools_in_what_providers_accept(server: st
 def test_names_that_look_alike_are_told_apart_whatever_their_order() -> None:
     for order in (["a.b", "a_b", "a/b"], ["a/b", "a.b", "a_b"]):
         names = ToolNames("s")
-        found = names.give(order)
+        found = names.assign(order)
         assert found["a_b"] == "s__a_b"
         assert len(set(found.values())) == 3
         assert {name: names.original(name) for name in found.values()} == {v: k for k, v in found.items()}
@@ -39,8 +39,8 @@ def test_names_that_look_alike_are_told_apart_whatever_their_order() -> None:
 
 def test_a_name_once_given_stays() -> None:
     names = ToolNames("s")
-    assert names.give(["a.b"]) == {"a.b": "s__a_b"}
-    assert names.give(["a_b", "a.b"])["a.b"] == "s__a_b"
+    assert names.assign(["a.b"]) == {"a.b": "s__a_b"}
+    assert names.assign(["a_b", "a.b"])["a.b"] == "s__a_b"
     assert names.original("s__nothing") is None
 
 
@@ -57,7 +57,7 @@ def test_servers_with_one_prefix_are_numbered() -> None:
 @given(server=some.text(max_size=80), originals=some.lists(some.text(max_size=130), unique=True, max_size=30))
 def test_any_names_become_safe_different_and_lead_back(server: str, originals: list[str]) -> None:
     names = ToolNames(server)
-    found = names.give(originals)
+    found = names.assign(originals)
     assert len(set(found.values())) == len(originals)
     for original, name in found.items():
         assert SAFE_NAME.fullmatch(name)

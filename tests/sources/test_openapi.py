@@ -36,7 +36,7 @@ async def opened(
         options = {"base_url": f"{web.origin}/v1", "open_origins": (web.origin,), **options}
     source = OpenApiSource("pets", document, catalog, settings=options.pop("settings", NO_KEYS), **options)
     async with asyncio.timeout(PATIENCE), SourceGroup([source]) as group:
-        await group.settled()
+        await group.wait_until_settled()
         yield source
 
 

@@ -55,15 +55,15 @@ def made_gateway(
 ) -> Gateway:
     """A gateway in this process; `special` has limits for some of its servers, the others are patient."""
     limits = limits or PATIENT
-    options.setdefault("patience_seconds", SOON)
-    gate = Quarantine(Catalog())
+    options.setdefault("startup_wait_seconds", SOON)
+    quarantine = Quarantine(Catalog())
     group = SourceGroup(
-        McpSource(read_mcp_server(name, one), gate, limits=(special or {}).get(name, limits))
+        McpSource(read_mcp_server(name, one), quarantine, limits=(special or {}).get(name, limits))
         for name, one in servers.items()
     )
     if lock is not None:
-        gate.lock = Lock.open(lock, [source.name for source in group.sources])
-    return Gateway(group, gate, **options)
+        quarantine.lock = Lock.open(lock, [source.name for source in group.sources])
+    return Gateway(group, quarantine, **options)
 
 
 def in_memory(gateway: Gateway, mode: str = "auto", **options: Any) -> mcp.Client:

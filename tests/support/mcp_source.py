@@ -30,7 +30,7 @@ async def running(server: McpServer, catalog: Catalog, **options: Any) -> AsyncG
     source = McpSource(server, catalog, **options)
     async with asyncio.timeout(2 * PATIENCE):
         await source.start()
-        await source.settled()
+        await source.wait_until_settled()
         try:
             yield source
         finally:

@@ -260,7 +260,7 @@ class App:
 
     async def __aenter__(self) -> "App":
         await self.sources.start()
-        await self.sources.settled()
+        await self.sources.wait_until_settled()
         self._opened = True
         return self
 

@@ -259,7 +259,7 @@ class Quarantine:
         """What waits to be approved."""
         return tuple(self._held.values())
 
-    def awaits(self, source: str) -> bool:
+    def first_list_pending(self, source: str) -> bool:
         """Whether the first list of this source is still to come, and to be trusted."""
         return self.lock is not None and source in self.lock.awaited
 

@@ -114,7 +114,7 @@ async def _publish(
         catalog = Catalog()
         made = open_sources(config, catalog, seconds) if config else []
         async with SourceGroup(made) as group:
-            await group.settled()
+            await group.wait_until_settled()
             for one in made:
                 if one.state is SourceState.READY:
                     # What servers say of their tools was written by strangers, as everywhere at a gateway.

@@ -46,16 +46,16 @@ async def looked_through(made: "Gateway", *, json: bool) -> int:
     from toolcrib.discovery.tokens import TokenCount, definitions_tokens, is_exact
 
     async with made.running():
-        await made.sources.settled()
+        await made.sources.wait_until_settled()
         surface = made.toolbox().surface
-        held = [tool.name for tool in made.gate.quarantined]
+        held = [tool.name for tool in made.quarantine.quarantined]
         tools = [tool for tool in made.toolbox().tools if tool.source != OWN]
         rows = [
             {
                 "source": source.name,
                 "state": str(source.state),
                 "tools": sum(tool.source == source.name for tool in tools),
-                "held_back": sum(tool.source == source.name for tool in made.gate.quarantined),
+                "held_back": sum(tool.source == source.name for tool in made.quarantine.quarantined),
                 "problem": source.problem,
             }
             for source in made.sources.sources
@@ -299,27 +299,27 @@ def _made(
     from toolcrib.sources.mcp.source import McpSource
     from toolcrib.sources.source import SourceGroup
 
-    gate = Quarantine(Catalog())
+    quarantine = Quarantine(Catalog())
     if catalog is not None:
-        sources = SourceGroup([shared_source(catalog, gate, paths, seconds)])
+        sources = SourceGroup([shared_source(catalog, quarantine, paths, seconds)])
     else:
         sources = SourceGroup(
             source
-            for source in open_sources(paths, gate, seconds)
+            for source in open_sources(paths, quarantine, seconds)
             if not (isinstance(source, McpSource) and is_a_gateway(source.server))
         )
     rules = read_policy(policy) if policy else None
     if lock is not None:
-        gate.lock = open_lock(lock, [source.name for source in sources.sources], keep=remember)
+        quarantine.lock = open_lock(lock, [source.name for source in sources.sources], keep=remember)
     folder = settings.cache / "gateway"
     return Gateway(
         sources,
-        gate,
+        quarantine,
         policy=rules,
         surface=surface,
         activate=activate,
-        index=make_index(gate.catalog, embedder) if embedder else None,
-        remembered=ToolCache(folder) if remember else None,
+        index=make_index(quarantine.catalog, embedder) if embedder else None,
+        tool_cache=ToolCache(folder) if remember else None,
     )
 
 

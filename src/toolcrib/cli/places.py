@@ -82,9 +82,9 @@ _APP = (".yaml", ".yml")
 
 def named_servers(paths: Iterable[Path]) -> "tuple[McpServer, ...]":
     """The servers that these files name, in their order."""
-    from toolcrib.sources.mcp.config import told_apart  # late, as all of `sources`: it loads asyncio
+    from toolcrib.sources.mcp.config import distinct_servers  # late, as all of `sources`: it loads asyncio
 
-    return told_apart(server for path in paths for server in _servers(path))
+    return distinct_servers(server for path in paths for server in _servers(path))
 
 
 def _servers(path: Path) -> "tuple[McpServer, ...]":

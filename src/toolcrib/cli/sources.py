@@ -170,7 +170,7 @@ async def inspect_sources(paths: Sequence[Path], seconds: float) -> list[SourceL
 
     made = open_sources(paths, Catalog(), seconds, read=named_servers)
     async with SourceGroup(made) as group:
-        await group.settled()
+        await group.wait_until_settled()
         return [_line(source) for source in made]
 
 

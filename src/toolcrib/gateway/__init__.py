@@ -1,9 +1,9 @@
-"""DOOR 1: one MCP server in front of all the others, with a surface that never changes.
+"""DOOR 1: one MCP server in front of all the others, with a fixed list of tools.
 
-A client sees three tools (or the five of browse), whatever is behind them; in sessions of the older protocol it may
-also see those it found. Here stands what a gateway adds to toolbox and sources: who may come in, which definitions are
-approved, how the user is asked, by us and by servers, how long an answer may be. It knows no agent and no model;
-results go through it as they are.
+A client sees three tools (five with the browse surface), however many servers are behind them. In sessions of the older
+protocol it may also see the tools it found. This package adds to the toolbox and the sources: authentication, approval
+of definitions, confirmation by the user, questions of upstream servers, and a limit on the size of results. It knows no
+agent and no model, and passes results on unchanged.
 """
 
 from typing import TYPE_CHECKING

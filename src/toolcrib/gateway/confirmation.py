@@ -1,8 +1,8 @@
-"""How the user is asked about one call of a risky tool, and how the answer finds its question.
+"""Asks the user to confirm a call of a risky tool.
 
-Clients that can show a question (elicitation) get one, and only the user's answer to it counts. Where a client cannot,
-the result tells a code, and the same call with that code runs: the model can only be asked to ask. Either way a
-question belongs to one caller and to exactly these arguments, is answered once, and becomes too old.
+If the client supports elicitation, the user gets a form, and only the answer to that form counts. Otherwise the result
+contains a code, and the same call with that code runs: here the gateway can only ask the model to ask the user. In both
+cases a question is valid for one caller and exactly these arguments, can be answered once, and expires.
 """
 
 import asyncio
@@ -18,12 +18,12 @@ from mcp import MCPError
 from mcp.shared.exceptions import NoBackChannelError
 
 from toolcrib.discovery.confirmation import PendingApproval, shorten
-from toolcrib.gateway.clients import SECONDS, CallerContext
-from toolcrib.gateway.surface import refusal, text_answer
+from toolcrib.gateway.clients import ANSWER_SECONDS, CallerContext
+from toolcrib.gateway.surface import refusal, text_result
 from toolcrib.sources.source import Clock
 from toolcrib.tools.text import clean_json
 
-KEY = "confirm"  # of the question, and of its one field
+KEY = "confirm"  # of the question, and of the only field in its form
 CODE_ARGUMENT = "confirmed"
 _MOST_OPEN = 1_000
 _MOST_ARGUMENT_CHARACTERS = 4_000
@@ -36,8 +36,8 @@ FORM: dict[str, Any] = {
 }
 DECLINED = "The user did not agree, so {tool} was not called. Do not try again; ask them what to do instead."
 TOO_OLD = "{tool} was not called: the question to the user is too old, or was answered before. Call it again."
-NOT_ASKED = "{tool} was not called: the user could not be asked. Tell them that it waits for their yes."
-CODE_DESCRIPTION = "Only after the user agreed: the code that the first call gave"
+NOT_ASKED = "{tool} was not called: the user could not be asked. Tell them that it needs their confirmation."
+CODE_DESCRIPTION = "Only after the user agreed: the code that the first call returned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +48,15 @@ class _Question:
 
 
 class PendingConfirmations:
-    """The questions that wait for an answer."""
+    """The confirmations that wait for an answer."""
 
-    def __init__(self, *, clock: Clock = time.monotonic, seconds: float = SECONDS) -> None:
+    def __init__(self, *, clock: Clock = time.monotonic, seconds: float = ANSWER_SECONDS) -> None:
         self._clock = clock
         self._seconds = seconds
         self._open: OrderedDict[str, _Question] = OrderedDict()
 
     def ask(self, pending: PendingApproval, caller: str) -> str:
-        """A code that nobody can guess, for the answer to this question."""
+        """Open a question about this call; gives the code that its answer must carry. The code cannot be guessed."""
         code = f"{_CODE_PREFIX}{secrets.token_hex(16)}"
         self._open[code] = _Question(caller, pending.digest, self._clock())
         while len(self._open) > _MOST_OPEN:
@@ -64,7 +64,7 @@ class PendingConfirmations:
         return code
 
     def take(self, code: str, pending: PendingApproval, caller: str) -> bool:
-        """Whether this answers the question about this very call, asked of this caller. It can be taken once."""
+        """Whether the code belongs to a question about this call and this caller. A code can be taken once."""
         question = self._open.pop(code, None)
         return (
             question is not None
@@ -75,38 +75,38 @@ class PendingConfirmations:
 
 
 def question(pending: PendingApproval) -> str:
-    """What the user reads."""
+    """The text that the user reads."""
     arguments = clean_json(pending.arguments)
     shown = shorten(arguments, _MOST_ARGUMENT_CHARACTERS, note=f"{len(arguments):,} characters in all")
-    because = f" You are asked because {pending.reason}." if pending.reason else ""
-    return f"Allow {pending.tool} to run with these arguments?{because}\n{shown}"
+    reason = f" You are asked because {pending.reason}." if pending.reason else ""
+    return f"Allow {pending.tool} to run with these arguments?{reason}\n{shown}"
 
 
 def input_required(pending: PendingApproval, state: str) -> mcp_types.InputRequiredResult:
-    """The question in the newer protocol: the client asks its user, and sends the call again with the answer."""
+    """The question in the newer protocol: the client asks its user and sends the call again with the answer."""
     form = mcp_types.ElicitRequestFormParams(message=question(pending), requested_schema=FORM)
     return mcp_types.InputRequiredResult(
         input_requests={KEY: mcp_types.ElicitRequest(params=form)}, request_state=state
     )
 
 
-def says_yes(answer: object) -> bool:
-    """Whether the user agreed: by the form's own field, not only by closing it."""
+def is_confirmed(answer: object) -> bool:
+    """Whether the user agreed. Submitting the form is not enough: its field must be true."""
     if not isinstance(answer, mcp_types.ElicitResult) or answer.action != "accept":
         return False
     return (answer.content or {}).get(KEY) is True
 
 
 def code_text(pending: PendingApproval, code: str) -> str:
-    """What a model reads where the client cannot ask its user."""
+    """The text that the model reads if the client does not support elicitation."""
     return (
         f"{pending.as_result().text}\n"
-        f'Then add "{CODE_ARGUMENT}": "{code}" beside the name and the arguments. The code is good for this call only.'
+        f'Then add "{CODE_ARGUMENT}": "{code}" beside the name and the arguments. The code is valid for this call only.'
     )
 
 
 def pop_code(arguments: dict[str, Any]) -> str | None:
-    """The code among the arguments of `call_tool`, taken out of them; a tool's own argument of that name stays."""
+    """Remove the code from the arguments of `call_tool` and return it. Other values of that argument stay."""
     code = arguments.get(CODE_ARGUMENT)
     if isinstance(code, str) and code.startswith(_CODE_PREFIX):
         return str(arguments.pop(CODE_ARGUMENT))
@@ -114,42 +114,40 @@ def pop_code(arguments: dict[str, Any]) -> str | None:
 
 
 def with_code(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of `call_tool` for clients that cannot ask their users."""
+    """The schema of `call_tool` for clients that do not support elicitation."""
     code = {"type": "string", "description": CODE_DESCRIPTION}
     return {**schema, "properties": {**schema["properties"], CODE_ARGUMENT: code}}
 
 
-# Asks the user about one call of a risky tool, in whatever way the client has.
-
 Answer: TypeAlias = mcp_types.CallToolResult | mcp_types.InputRequiredResult
 
 
-async def asked(
+async def ask_user(
     pending: PendingApproval,
     caller: CallerContext,
     params: mcp_types.CallToolRequestParams,
     code: str | None,
     questions: PendingConfirmations,
 ) -> Answer | Literal[True]:
-    """The user's yes, or what to answer without it."""
-    if not caller.can_be_asked:
+    """Ask by the means that the client supports. Gives True if the user agreed, otherwise what to answer."""
+    if not caller.can_elicit:
         if code is None:
-            return text_answer(code_text(pending, questions.ask(pending, caller.name)))
+            return text_result(code_text(pending, questions.ask(pending, caller.name)))
         return questions.take(code, pending, caller.name) or refusal(TOO_OLD, pending)
     if not caller.is_modern:
-        return await _in_session(pending, caller)
+        return await _ask_in_session(pending, caller)
     if params.request_state is None:
         return input_required(pending, questions.ask(pending, caller.name))
     if not questions.take(params.request_state, pending, caller.name):
         return refusal(TOO_OLD, pending)
-    return says_yes((params.input_responses or {}).get(KEY)) or refusal(DECLINED, pending)
+    return is_confirmed((params.input_responses or {}).get(KEY)) or refusal(DECLINED, pending)
 
 
-async def _in_session(pending: PendingApproval, caller: CallerContext) -> Answer | Literal[True]:
-    """In the older protocol the question goes out while the call waits."""
+async def _ask_in_session(pending: PendingApproval, caller: CallerContext) -> Answer | Literal[True]:
+    """In the older protocol the form is sent while the call waits."""
     try:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(ANSWER_SECONDS):
             answer = await caller.request.session.elicit_form(question(pending), FORM, caller.request.request_id)
     except (TimeoutError, MCPError, NoBackChannelError):
         return refusal(NOT_ASKED, pending)
-    return says_yes(answer) or refusal(DECLINED, pending)
+    return is_confirmed(answer) or refusal(DECLINED, pending)

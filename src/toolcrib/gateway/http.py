@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 class Guard:
-    """Middleware around the SDK's app."""
+    """Middleware that refuses requests before they reach the SDK's app."""
 
     def __init__(self, app: ASGIApp, options: Options) -> None:
         self._app = AuthContextMiddleware(app)
@@ -46,9 +46,9 @@ class Guard:
         headers = Headers(scope=scope)
         host, origin = headers.get("host", ""), headers.get("origin")
         if not self._options.allows_host(host):
-            return _error(403, "This gateway is not called by that name. Allow it with --allow-host.")
+            return _error(403, "This host name is not allowed. Allow it with --allow-host.")
         if origin is not None and not self._options.allows_origin(origin, host):
-            return _error(403, "A page from elsewhere may not use this gateway. Allow it with --allow-origin.")
+            return _error(403, "This origin is not allowed. Allow it with --allow-origin.")
         if scope["path"] == HEALTH:
             return JSONResponse({"status": "ok"})
         caller = self._tokens.bearer(headers.get("authorization", ""))
@@ -57,7 +57,7 @@ class Guard:
         seconds = self._rates.wait_for(caller)
         if seconds:
             return _error(429, "Too many requests.", retry_after(seconds))
-        # The SDK binds sessions to this user. The secret itself is not passed on.
+        # The SDK binds sessions to this user. The token itself is not passed on.
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=caller, scopes=[]))
         return None
 
@@ -66,9 +66,9 @@ def http_app(gateway: Gateway, options: Options) -> ASGIApp:
     """The gateway as an ASGI app. It needs at least one token."""
     if not options.tokens:
         raise GatewayError("Over HTTP the gateway needs a token.", hint="Set TOOLCRIB_TOKEN, or give --token.")
-    ours = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # `Guard` has checked the host
+    no_host_check = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # `Guard` has checked the host
     inner = gateway.server.streamable_http_app(
-        streamable_http_path=PATH, transport_security=ours, max_request_body_size=options.body_bytes
+        streamable_http_path=PATH, transport_security=no_host_check, max_request_body_size=options.body_bytes
     )
     return Guard(inner, options)
 

@@ -1,4 +1,4 @@
-"""The gateway's entry in the files of MCP clients: where each client has its file, and what stands in it."""
+"""Adds the gateway to the configuration files of MCP clients: where each file is, and what the entry looks like."""
 
 import json
 import shutil
@@ -18,13 +18,13 @@ NAME = "toolcrib"
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One MCP client: its file below the home folder, or below the project's, and the form of an entry."""
+    """One MCP client: where its configuration file is, and the format of an entry."""
 
     title: str
-    file: Callable[[Path, Path], Path]  # from home and project
+    file: Callable[[Path, Path], Path]  # from the home folder and the project folder
     key: str = "mcpServers"
-    more: Mapping[str, Any] = field(default_factory=dict[str, Any])  # what an entry has besides command and args
-    then: str = "Start it anew."
+    more: Mapping[str, Any] = field(default_factory=dict[str, Any])  # fields of an entry besides command and args
+    then: str = "Restart it."
 
 
 def _desktop(home: Path, project: Path) -> Path:
@@ -57,58 +57,58 @@ CLIENTS = {
 
 
 def client_named(name: str) -> Client:
-    """The client of a name; an error names those that are known."""
+    """The client with this name; the error for an unknown name lists the known ones."""
     if name in CLIENTS:
         return CLIENTS[name]
-    hint = did_you_mean(name, CLIENTS) or f"There are: {', '.join(CLIENTS)}"
-    raise GatewayError(f"{name!r} is no client that is known here.", hint=hint)
+    hint = did_you_mean(name, CLIENTS) or f"Known clients: {', '.join(CLIENTS)}"
+    raise GatewayError(f"There is no client named {name!r}.", hint=hint)
 
 
 def entry(client: Client, arguments: Sequence[str]) -> dict[str, Any]:
-    """What makes a client start the gateway."""
+    """The entry that makes a client start the gateway."""
     return {**client.more, "command": shutil.which("toolcrib") or "toolcrib", "args": ["gateway", *arguments]}
 
 
-def document(client: Client, made: Mapping[str, Any], held: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The client's file with the entry in it; everything else as it was."""
-    before = held or {}
-    return {**before, client.key: {**mapping(before.get(client.key)), NAME: dict(made)}}
+def document(client: Client, entry: Mapping[str, Any], current: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The content of the client's file with the entry in it; everything else is unchanged."""
+    before = current or {}
+    return {**before, client.key: {**mapping(before.get(client.key)), NAME: dict(entry)}}
 
 
-def others(client: Client, held: Mapping[str, Any]) -> list[str]:
-    """The servers that the client starts by itself, besides the gateway."""
-    return [name for name in mapping(held.get(client.key)) if name != NAME]
+def others(client: Client, current: Mapping[str, Any]) -> list[str]:
+    """The other servers in the client's file."""
+    return [name for name in mapping(current.get(client.key)) if name != NAME]
 
 
 def read(file: Path) -> dict[str, Any]:
-    """What stands in a client's file; nothing if there is none."""
+    """The content of a client's file; empty if the file does not exist."""
     if not file.exists():
         return {}
     try:
-        held: object = json.loads(file.read_text("utf-8-sig") or "{}")
+        content: object = json.loads(file.read_text("utf-8-sig") or "{}")
     except (OSError, ValueError):
-        held = None
-    if not isinstance(held, Mapping):
+        content = None
+    if not isinstance(content, Mapping):
         raise GatewayError(
-            f"{file}: it cannot be changed here, for it is not plain JSON.",
-            hint="Leave out --write, and put the entry in by hand.",
+            f"{file} cannot be changed automatically, because it is not plain JSON.",
+            hint="Run the command without --write, and add the entry by hand.",
         )
-    return dict(mapping(cast("object", held)))
+    return dict(mapping(cast("object", content)))
 
 
-def write(file: Path, changed: Mapping[str, Any]) -> Path | None:
-    """Write a client's file; gives where the old one is kept, if there was one."""
+def write(file: Path, content: Mapping[str, Any]) -> Path | None:
+    """Write a client's file; gives the path of the backup, if there was a file before."""
     backup: Path | None = None
     if file.exists():
         number = 1
         while (backup := file.with_name(f"{file.name}.backup-{number}")).exists():
             number += 1
         shutil.copy2(file, backup)
-    write_json(file, changed, indent=2)
+    write_json(file, content, indent=2)
     return backup
 
 
 def is_a_gateway(server: McpServer) -> bool:
-    """Whether an entry starts a gateway: one that reads its own entry would start itself, and that one again."""
+    """Whether an entry starts a gateway. A gateway that started itself would do so without end."""
     words = [Path(server.command).stem, *server.arguments]
     return "gateway" in words and any("toolcrib" in word for word in words)

@@ -1,7 +1,7 @@
-"""The three tools a client sees: `search_tools`, `get_tool`, `call_tool`. The list never changes, whatever is behind.
+"""The three tools a client sees: `search_tools`, `get_tool` and `call_tool`. This list never changes.
 
-Clients keep such a list in their prompt cache, and the newer protocol allows no other: a tool that is found is run by
-`call_tool`, and policy and confirmation act on the inner tool.
+A fixed list stays in the client's prompt cache, and the newer protocol requires one. A tool that was found is run by
+`call_tool`; policy and confirmation apply to the inner tool.
 """
 
 import secrets
@@ -24,21 +24,21 @@ from toolcrib.tools.function import tool
 from toolcrib.tools.result import ToolResult, as_json
 from toolcrib.tools.tool import Risk, Tool
 
-# What a client is told in MCP's own types: the definition of a tool, the words of an answer, a refusal.
+# Conversions to MCP types: tool definitions, text results, refusals.
 
 
-def text_answer(text: str, *, failed: bool = False) -> mcp_types.CallToolResult:
-    """An answer of words alone."""
+def text_result(text: str, *, failed: bool = False) -> mcp_types.CallToolResult:
+    """A result that consists of text only."""
     return mcp_types.CallToolResult(content=[mcp_types.TextContent(type="text", text=text)], is_error=failed)
 
 
 def refusal(text: str, pending: PendingApproval) -> mcp_types.CallToolResult:
-    """Why a call that needs a yes was not made."""
-    return text_answer(text.format(tool=pending.tool), failed=True)
+    """The result of a call that was not made because the user did not confirm it."""
+    return text_result(text.format(tool=pending.tool), failed=True)
 
 
 def surface_definition(tool: Tool, schema: Mapping[str, Any], *, runs: bool) -> mcp_types.Tool:
-    """A tool of the surface; one that runs others may do whatever they do."""
+    """The definition of a surface tool. One that runs other tools (`runs`) may do whatever they do."""
     return mcp_types.Tool(
         name=tool.name,
         description=tool.description,
@@ -50,9 +50,9 @@ def surface_definition(tool: Tool, schema: Mapping[str, Any], *, runs: bool) -> 
 
 
 def found_definition(tool: Tool, risk: Risk) -> mcp_types.Tool:
-    """A found tool as one of the client's own list.
+    """The definition of a found tool in the client's list.
 
-    What its server promises of the output is left out: a client would refuse an answer that was cut because it is long.
+    It has no output schema: a client would reject a result that was cut because it is too long.
     """
     return mcp_types.Tool(
         name=tool.name,
@@ -64,23 +64,23 @@ def found_definition(tool: Tool, risk: Risk) -> mcp_types.Tool:
     )
 
 
-# Answers that are too long for a model to read at once: the beginning goes out, the rest is kept to be read on.
+# Results that are too long for a model: the beginning is returned, and the whole text is kept for `read_result`.
 
-MOST_CHARACTERS = 50_000  # of one answer, some 12,000 tokens
+MOST_CHARACTERS = 50_000  # of one result, about 12,000 tokens
 _MOST_KEPT_CHARACTERS = 64_000_000
-_NOT_WORTH_CUTTING = 300  # characters more: the line that says how to read on takes as many
-READ_RESULT = "read_result"  # has no `__`, so it is the name of no server's tool
+_CUT_TOLERANCE_CHARACTERS = 300  # the line that says how to read on takes about as many
+READ_RESULT = "read_result"  # without `__`, so no server's tool can have this name
 
 
 class Caller(Protocol):
-    """Whose call it is."""
+    """Who makes a call."""
 
     @property
     def name(self) -> str: ...
 
 
 class LargeResults:
-    """The long answers of late, each for its own caller; the oldest go when there are too many."""
+    """The latest long results, each readable only by its own caller. The oldest are dropped when there are too many."""
 
     def __init__(
         self, most_characters: int = MOST_CHARACTERS, most_kept_characters: int = _MOST_KEPT_CHARACTERS
@@ -91,26 +91,26 @@ class LargeResults:
         self._size = 0
 
     def fit(self, result: mcp_types.CallToolResult, caller: str) -> mcp_types.CallToolResult:
-        """The answer untouched if it fits; else its beginning, with a handle to read on."""
+        """The unchanged result if it is short enough; otherwise its beginning, with a handle to read on."""
         text = "\n\n".join(block.text for block in result.content if isinstance(block, mcp_types.TextContent))
         structured = result.structured_content
         data = as_json(structured) if structured is not None else ""
-        most = self._most + _NOT_WORTH_CUTTING
+        most = self._most + _CUT_TOLERANCE_CHARACTERS
         if len(text) <= most and len(data) <= most:
             return result
-        whole = text if len(text) > most else data  # the text says the same, by the protocol's own advice
+        whole = text if len(text) > most else data  # the protocol advises servers to repeat the data as text
         kept = [block for block in result.content if not isinstance(block, mcp_types.TextContent)]
         handle = self._keep(whole, caller)
-        said = f"{whole[: self._most]}\n\n{self._place(handle, 0, len(whole))}"
-        first = mcp_types.TextContent(type="text", text=said)
+        shown = f"{whole[: self._most]}\n\n{self._position_note(handle, 0, len(whole))}"
+        first = mcp_types.TextContent(type="text", text=shown)
         return result.model_copy(update={"content": [first, *kept], "structured_content": None})
 
     def __contains__(self, handle: object) -> bool:
-        """Whether there is still something to read."""
+        """Whether the result with this handle is still kept."""
         return handle in self._kept
 
     def tool(self) -> Tool:
-        """The tool that reads on."""
+        """The tool that reads further in a cut result."""
 
         async def read(arguments: Mapping[str, object], context: object = None, /) -> ToolResult:
             caller = cast("Caller", context).name
@@ -120,8 +120,8 @@ class LargeResults:
                 return ToolResult.failure(f"There is no result {handle!r} any more. Call its tool again.")
             if start >= len(text):
                 return ToolResult.failure(f"The result ends at {len(text):,} characters.")
-            place = self._place(handle, start, len(text))
-            return ToolResult(text="\n\n".join(filter(None, (text[start : start + self._most], place))))
+            note = self._position_note(handle, start, len(text))
+            return ToolResult(text="\n\n".join(filter(None, (text[start : start + self._most], note))))
 
         return Tool(
             name=READ_RESULT,
@@ -139,7 +139,7 @@ class LargeResults:
             source=SOURCE,
         )
 
-    def _place(self, handle: str, start: int, length: int) -> str:
+    def _position_note(self, handle: str, start: int, length: int) -> str:
         end = start + self._most
         if end >= length:
             return ""
@@ -166,30 +166,30 @@ INSTRUCTIONS = "Find the tools for a task with search_tools, then run them with 
 
 
 def gateway_surface(toolbox: Toolbox, *, sources: SourceStates | None = None) -> tuple[Tool, ...]:
-    """The three tools; `Toolbox(catalog, surface=gateway_surface)` makes them the way into a toolbox."""
+    """The three tools; use them with `Toolbox(catalog, surface=gateway_surface)`."""
     details = replace(get_tool(toolbox, then=HOW_TO_CALL), description=GET_TOOL)
     caller = call_by_name(toolbox, "call_tool", description=CALL_TOOL, wrapping="arguments")
-    made = (_search_tools(Display(toolbox), sources), details, caller)
-    return tuple(one.with_metadata(source=SOURCE) for one in made)
+    tools = (_search_tools(Display(toolbox), sources), details, caller)
+    return tuple(one.with_metadata(source=SOURCE) for one in tools)
 
 
-class _Lines:
-    """The line of each tool that was shown. A tool is frozen, and so is what its caller may do with it."""
+class _LineCache:
+    """The rendered line of each tool. It is valid as long as the tool object, which is frozen."""
 
     def __init__(self, display: Display) -> None:
         self._display = display
-        self._made: dict[str, tuple[Tool, str]] = {}
+        self._lines: dict[str, tuple[Tool, str]] = {}
 
     def __call__(self, tool: Tool) -> str:
-        held = self._made.get(tool.name)
-        if held is None or held[0] is not tool:
-            held = self._made[tool.name] = tool, self._display.line(tool)
-        return held[1]
+        cached = self._lines.get(tool.name)
+        if cached is None or cached[0] is not tool:
+            cached = self._lines[tool.name] = tool, self._display.line(tool)
+        return cached[1]
 
 
 def _search_tools(display: Display, sources: SourceStates | None) -> Tool:
     toolbox = display.toolbox
-    line = _Lines(display)
+    line = _LineCache(display)
 
     @tool(description=SEARCH_TOOLS, phrases=("find a tool",))
     async def search_tools(query: Query, limit: int = 8) -> ToolResult:
@@ -197,14 +197,14 @@ def _search_tools(display: Display, sources: SourceStates | None) -> Tool:
             return ToolResult.failure(NO_QUERY)
         found = await toolbox.search_async(query, limit=MOST_TOOLS)
         shown = tools_found(display, found, limit)
-        sure = bool(shown) and is_confident(found)
-        missing = [] if sure else missing_sources(toolbox, sources)
+        confident = bool(shown) and is_confident(found)
+        missing = [] if confident else missing_sources(toolbox, sources)
         if not shown:
             return nothing_found(display, query, missing, found.warnings)
         lines = [
-            "Found:" if sure else "Perhaps one of these:",
+            "Found:" if confident else "Perhaps one of these:",
             tool_list(map(line, shown)),
-            *_from_memory(shown, sources),
+            *_from_cache(shown, sources),
             *not_searched(missing),
             "Next: call_tool(name, arguments), or get_tool(name) for all details.",
         ]
@@ -213,9 +213,11 @@ def _search_tools(display: Display, sources: SourceStates | None) -> Tool:
     return search_tools
 
 
-def _from_memory(shown: Sequence[Tool], sources: SourceStates | None) -> list[str]:
-    """Which of the tools found are known from the last time only, because their server does not answer now."""
+def _from_cache(shown: Sequence[Tool], sources: SourceStates | None) -> list[str]:
+    """A line that names the sources whose tools are shown although the server is not ready."""
     states = sources() if callable(sources) else sources or {}
-    away = {tool.source: states.get(tool.source, SourceState.READY) for tool in shown}
-    named = [f"{label(source)} ({state})" for source, state in sorted(away.items()) if state is not SourceState.READY]
-    return [f"From the last time, for the server is not ready: {', '.join(named)}."] if named else []
+    by_source = {tool.source: states.get(tool.source, SourceState.READY) for tool in shown}
+    not_ready = [
+        f"{label(source)} ({state})" for source, state in sorted(by_source.items()) if state is not SourceState.READY
+    ]
+    return [f"From the cache, because the server is not ready: {', '.join(not_ready)}."] if not_ready else []

@@ -73,7 +73,7 @@ class SourceRunner:
                 self._source = self._make(self._catalog)
                 await self._source.start()
         if name not in self._catalog:
-            await self._source.settled()
+            await self._source.wait_until_settled()
         return self.known(name)
 
     async def close(self) -> None:
@@ -159,7 +159,7 @@ class SharedSource:
             self._following = asyncio.create_task(self._follow(), name="follows the shared catalog")
             await self._listener.start()
 
-    async def settled(self) -> None:
+    async def wait_until_settled(self) -> None:
         """Wait until the tools are here, or it is known why they are not."""
         await self._settled.wait()
 
@@ -200,7 +200,7 @@ class SharedSource:
 
     async def __aenter__(self) -> Self:
         await self.start()
-        await self.settled()
+        await self.wait_until_settled()
         return self
 
     async def __aexit__(

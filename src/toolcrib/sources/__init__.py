@@ -1,8 +1,8 @@
-"""WHERE tools come from: MCP servers, OpenAPI documents, other agents, modules; and the guard for all that goes out.
+"""WHERE tools come from: MCP servers, OpenAPI documents, other agents and modules; and the guard for web requests.
 
-A source keeps a catalog current and calls what it put there. It knows the catalog only as something that takes,
-changes and gives back tools (`source.ToolHolder`); it knows no search, no model and no policy. A source that is broken
-is a state and a sentence, never an exception in somebody else's call.
+A source keeps its tools in a catalog up to date and runs their calls. It can only add, replace and remove tools
+(`source.ToolSink`); it knows no search, no model and no policy. A source that does not work reports a state and a
+problem; it never raises in another source's call.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Agents elsewhere, found by their A2A card: each of their skills is a tool that takes a request in words."""
+"""Remote agents, described by their A2A card: each skill is a tool that takes a request in natural language."""
 
 import asyncio
 import json
@@ -20,12 +20,12 @@ from toolcrib.tools.schema import items, mapping
 from toolcrib.tools.text import clean
 from toolcrib.tools.tool import Risk, Tool
 
-# What agents say to each other in A2A: messages, tasks and their states, in protocol 1.0 and in 0.3.
+# A2A messages, tasks and task states, in protocol versions 1.0 and 0.3.
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
-    """How one version of the protocol spells things."""
+class ProtocolVersion:
+    """How one version of the protocol writes its calls."""
 
     version: str
 
@@ -37,8 +37,8 @@ class Dialect:
     def headers(self) -> dict[str, str]:
         return {"content-type": "application/json", **({"a2a-version": "1.0"} if self.is_1 else {})}
 
-    def sending(self, text: str) -> dict[str, Any]:
-        """The call that hands over a request, and waits for what comes of it."""
+    def send_message(self, text: str) -> dict[str, Any]:
+        """The call that sends a request and waits for its result."""
         if self.is_1:
             message: dict[str, Any] = {"messageId": str(uuid4()), "role": "ROLE_USER", "parts": [{"text": text}]}
             return {"method": "SendMessage", "params": {"message": message}}
@@ -46,39 +46,39 @@ class Dialect:
         message = {"kind": "message", "messageId": str(uuid4()), "role": "user", "parts": parts}
         return {"method": "message/send", "params": {"message": message, "configuration": {"blocking": True}}}
 
-    def asking(self, task: str) -> dict[str, Any]:
-        """The call that asks how far a task is."""
+    def get_task(self, task: str) -> dict[str, Any]:
+        """The call that reads the state of a task."""
         return {"method": "GetTask" if self.is_1 else "tasks/get", "params": {"id": task}}
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What an agent answered: words, and how its task stands."""
+    """An agent's answer: its text, and the state of its task."""
 
     text: str
-    task: str = ""  # its identity; empty if there is none
+    task: str = ""  # the id of the task; empty if there is none
     state: str = "completed"  # or working, submitted, failed, canceled, rejected, input_required, auth_required
 
     @property
     def is_open(self) -> bool:
-        """Whether more will come by itself."""
+        """Whether the task is still running."""
         return self.state in ("working", "submitted")
 
 
 def reply_of(result: Mapping[str, Any]) -> Reply:
-    """The reply in a result: a message, or a task with what it has made so far."""
+    """The reply in a result, which is a message, or a task with its artifacts so far."""
     task = mapping(result.get("task")) or (result if "status" in result else {})
     if not task:
         message = mapping(result.get("message")) or result
-        return Reply(_words(message))
+        return Reply(_text(message))
     status = mapping(task.get("status"))
     state = str(status.get("state", "")).lower().removeprefix("task_state_").replace("-", "_")
-    made = "\n\n".join(filter(None, (_words(mapping(artifact)) for artifact in items(task.get("artifacts")))))
-    said = _words(mapping(status.get("message")))
-    return Reply("\n\n".join(filter(None, (made, said))), str(task.get("id", "")), state)
+    artifacts = [_text(mapping(artifact)) for artifact in items(task.get("artifacts"))]
+    texts = filter(None, (*artifacts, _text(mapping(status.get("message")))))
+    return Reply("\n\n".join(texts), str(task.get("id", "")), state)
 
 
-def _words(message: Mapping[str, Any]) -> str:
+def _text(message: Mapping[str, Any]) -> str:
     return "\n".join(_parts(message))
 
 
@@ -96,17 +96,17 @@ def _parts(message: Mapping[str, Any]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class AgentCard:
-    """What an agent says of itself."""
+    """An agent's description of itself."""
 
     name: str
     description: str
-    url: str  # where it is called
-    dialect: Dialect
+    url: str  # where calls are sent
+    version: ProtocolVersion
     skills: tuple[Mapping[str, Any], ...]
 
     @classmethod
     def read(cls, content: object, place: str) -> "AgentCard":
-        """The card of an agent that can be called with JSON-RPC."""
+        """Parse the card of an agent that supports JSON-RPC."""
         card = mapping(content)
         interfaces = [mapping(one) for one in items(card.get("supportedInterfaces"))]
         found = next((one for one in interfaces if one.get("protocolBinding") == "JSONRPC"), None)
@@ -114,14 +114,15 @@ class AgentCard:
             found = {"url": card["url"], "protocolVersion": card.get("protocolVersion") or "0.3"}
         if found is None or not str(found.get("url", "")).startswith(("http://", "https://")):
             raise SourceConfigError(
-                f"{place}: it names no JSON-RPC address.", hint="Only agents that speak A2A over JSON-RPC are called."
+                f"{place}: the card has no JSON-RPC address.",
+                hint="Only agents that support A2A over JSON-RPC can be used.",
             )
         skills = tuple(skill for skill in map(mapping, items(card.get("skills"))) if skill.get("id"))
         return cls(
             name=str(card.get("name") or "agent"),
             description=str(card.get("description") or ""),
             url=str(found["url"]),
-            dialect=Dialect(str(found.get("protocolVersion") or "1.0")),
+            version=ProtocolVersion(str(found.get("protocolVersion") or "1.0")),
             skills=skills or ({"id": "ask", "name": str(card.get("name") or "agent")},),
         )
 
@@ -136,7 +137,7 @@ _MOST_PHRASES = 5
 
 
 class A2aSource(DocumentSource):
-    """The skills of one agent elsewhere, in a catalog. `address` is its host, or the whole address of its card."""
+    """The skills of one remote agent as tools. `address` is its host, or the full address of its card."""
 
     def __init__(
         self,
@@ -163,15 +164,15 @@ class A2aSource(DocumentSource):
         self._sleep = sleep
 
     async def refresh(self) -> None:
-        """Read the card again; a failure is told by `state` and `problem`, and the tools stay as they were."""
+        """Read the card again. On failure `state` and `problem` say why, and the tools stay unchanged."""
         try:
             card = await self._card()
         except SourceError as error:
             login = isinstance(error, SourceLoginError)
             self.state, self.problem = SourceState.NEEDS_LOGIN if login else SourceState.DOWN, str(error)
             return
-        names = self.names.give(str(skill["id"]) for skill in card.skills)
-        refused = self._shelf.keep([self._tool(names[str(skill["id"])], card, skill) for skill in card.skills])
+        names = self.names.assign(str(skill["id"]) for skill in card.skills)
+        refused = self._source_tools.sync([self._tool(names[str(skill["id"])], card, skill) for skill in card.skills])
         self.state, self.problem = SourceState.READY, " ".join(refused)
 
     async def _card(self) -> AgentCard:
@@ -180,27 +181,27 @@ class A2aSource(DocumentSource):
         except WebError as error:
             raise SourceError(f"The card of {self._name} cannot be fetched: {error}") from None
         if response.status in (401, 403):
-            raise SourceLoginError(f"{self._name} wants a login.")
+            raise SourceLoginError(f"{self._name} requires a login.")
         if response.status != 200:
             raise SourceError(f"The card of {self._name} cannot be fetched: status {response.status}.")
         try:
             card = AgentCard.read(json.loads(response.body), self._place)
         except ValueError:
-            raise SourceConfigError(f"{self._place}: it is no agent card.", hint="Check the address.") from None
+            raise SourceConfigError(f"{self._place} is not an agent card.", hint="Check the address.") from None
         if self._key and urlsplit(card.url)[:2] != urlsplit(self._place)[:2]:
             raise SourceConfigError(
-                f"{self._place}: it wants its calls, and your key, at {urlsplit(card.url).netloc}.",
-                hint="A key goes only to the host that has the card.",
+                f"{self._place}: calls, and your key with them, would go to {urlsplit(card.url).netloc}.",
+                hint="A key is sent only to the host of the card.",
             )
         return card
 
     def _tool(self, name: str, card: AgentCard, skill: Mapping[str, Any]) -> Tool:
-        words = str(skill.get("description") or skill.get("name") or card.description)
+        description = str(skill.get("description") or skill.get("name") or card.description)
         examples = [clean(example, 100) for example in items(skill.get("examples")) if isinstance(example, str)]
         tags = [clean(tag, 40) for tag in items(skill.get("tags")) if isinstance(tag, str)]
         return Tool(
             name=name,
-            description=clean(words, _MOST_DESCRIPTION_CHARACTERS),
+            description=clean(description, _MOST_DESCRIPTION_CHARACTERS),
             parameters=REQUEST,
             call=A2aCall(self._name, card, str(skill["id"]), self._web, self._limits, self._sleep, self._key),
             category=CATEGORY,
@@ -213,7 +214,7 @@ class A2aSource(DocumentSource):
 
 @dataclass(frozen=True, slots=True)
 class A2aCall:
-    """Hands a request to one agent elsewhere, and waits for its answer."""
+    """Sends a request to one remote agent and waits for its answer."""
 
     agent: str
     card: AgentCard
@@ -224,17 +225,17 @@ class A2aCall:
     key: str | None = field(default=None, repr=False)
 
     async def __call__(self, arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
-        """What the agent answered. A task that takes longer is asked after for a while, then left with its name."""
+        """The agent's answer. A long task is polled for a while; then the result fails and names the task."""
         request = request_in(arguments)
         if request is None:
             return no_request(self.agent)
         try:
-            reply = await self._ask(self.card.dialect.sending(request))
+            reply = await self._request(self.card.version.send_message(request))
             for _ in range(_MOST_POLLS):
                 if not reply.is_open:
                     break
                 await self.sleep(_POLL_SECONDS)
-                reply = await self._ask(self.card.dialect.asking(reply.task))
+                reply = await self._request(self.card.version.get_task(reply.task))
         except SourceError as error:
             return ToolResult.failure(str(error))
         return self._result(reply)
@@ -242,20 +243,22 @@ class A2aCall:
     def _result(self, reply: Reply) -> ToolResult:
         match reply.state:
             case "completed":
-                return ToolResult(text=reply.text or "Done, without a word.", value=reply.text)
+                return ToolResult(text=reply.text or "Done, without a text.", value=reply.text)
             case "input_required":
-                return ToolResult.failure(f"{self.agent} asks back: {reply.text} Call it again with all it needs.")
+                return ToolResult.failure(
+                    f"{self.agent} needs more information: {reply.text} Call it again with all of it."
+                )
             case "auth_required":
-                return ToolResult.failure(f"{self.agent} wants the user to log in: {reply.text}")
+                return ToolResult.failure(f"{self.agent} requires the user to log in: {reply.text}")
             case "working" | "submitted":
                 seconds = math.ceil(_POLL_SECONDS * _MOST_POLLS)
-                return ToolResult.failure(f"{self.agent} is still at it after {seconds} seconds (task {reply.task}).")
+                return ToolResult.failure(f"{self.agent} is still working after {seconds} seconds (task {reply.task}).")
             case state:
-                return ToolResult.failure(f"{self.agent} did not do it ({state or 'no state'}): {reply.text}")
+                return ToolResult.failure(f"{self.agent} did not complete it ({state or 'no state'}): {reply.text}")
 
-    async def _ask(self, call: Mapping[str, Any]) -> Reply:
+    async def _request(self, call: Mapping[str, Any]) -> Reply:
         content = json.dumps({"jsonrpc": "2.0", "id": 1, **call}).encode()
-        headers = dict(self.card.dialect.headers)
+        headers = dict(self.card.version.headers)
         if self.key:
             headers["authorization"] = f"Bearer {self.key}"
         try:
@@ -263,15 +266,15 @@ class A2aCall:
                 self.card.url, method="POST", headers=headers, content=content, limits=self.limits
             )
         except AddressRefusedError:
-            raise SourceError(f"{self.agent} was not asked: its address may not be asked.") from None
+            raise SourceError(f"{self.agent} was not called: its address is not allowed.") from None
         except WebError as error:
             raise SourceError(f"{self.agent} gave no answer: {error}") from None
         if response.status in (401, 403):
-            raise SourceError(f"{self.agent} wants a key. Ask the user to set {Settings.key_variable(self.agent)}.")
+            raise SourceError(f"{self.agent} needs a key. Ask the user to set {Settings.key_variable(self.agent)}.")
         try:
             answer = mapping(cast("object", json.loads(response.body)))
         except ValueError:
-            raise SourceError(f"{self.agent} answered with status {response.status} and no JSON.") from None
+            raise SourceError(f"{self.agent} answered with status {response.status}, not with JSON.") from None
         if error := mapping(answer.get("error")):
             raise SourceError(f"{self.agent} refused: {clean(str(error.get('message', '')), 500)}")
         return reply_of(mapping(answer.get("result")))

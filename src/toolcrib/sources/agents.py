@@ -1,6 +1,6 @@
-"""Other agents as tools: what a model hands over is a request in words, and what it gets back is the answer.
+"""Agents as tools: the model sends a request in natural language and gets the agent's answer.
 
-Agents of this process (Pydantic AI) become tools here; agents elsewhere, found by their A2A card, in `a2a.py`.
+This file has agents of this process (Pydantic AI); `a2a.py` has remote agents, described by their A2A card.
 """
 
 import logging
@@ -16,13 +16,13 @@ from toolcrib.tools.tool import Risk, Tool
 
 logger = logging.getLogger(__name__)
 
-CATEGORY = "agents"  # what `discover_agents` looks for
+CATEGORY = "agents"  # `discover_agents` shows the tools of this category
 REQUEST: Mapping[str, Any] = {
     "type": "object",
     "properties": {
         "request": {
             "type": "string",
-            "description": "What to do, with all there is to know: it has not seen this talk.",
+            "description": "What to do, with all necessary details: the agent has not seen this conversation.",
         }
     },
     "required": ["request"],
@@ -31,20 +31,20 @@ _MOST_ERROR_CHARACTERS = 500
 
 
 class Answer(Protocol):
-    """What a run gave."""
+    """The result of a run."""
 
     @property
     def output(self) -> Any: ...
 
 
-class Runs(Protocol):
-    """What is needed of an agent; every `pydantic_ai.Agent` has it."""
+class RunnableAgent(Protocol):
+    """An agent that can be run, such as any `pydantic_ai.Agent`."""
 
     async def run(self, user_prompt: str, /, *, deps: Any = None) -> Answer: ...
 
 
 def agent_tool(
-    agent: Runs,
+    agent: RunnableAgent,
     *,
     description: str,
     name: str | None = None,
@@ -52,11 +52,11 @@ def agent_tool(
     risk: Risk | str = Risk.MODERATE,
     deps: Any = None,
 ) -> Tool:
-    """A Pydantic AI agent as a tool. Its name is the agent's own if none is given; each call is a run of its own."""
-    called = name or getattr(agent, "name", None)
-    if not called:
+    """A Pydantic AI agent as a tool. Without `name` it has the agent's name. Each call is a separate run."""
+    agent_name = name or getattr(agent, "name", None)
+    if not agent_name:
         raise ToolDefinitionError("An agent without a name cannot become a tool.", hint='Give `name="writer"`.')
-    safe = safe_prefix(str(called))
+    safe = safe_prefix(str(agent_name))
     return Tool(
         name=safe,
         description=description,
@@ -65,7 +65,7 @@ def agent_tool(
         category=CATEGORY,
         phrases=tuple(phrases),
         risk=Risk(risk),
-        source=f"agent:{called}",
+        source=f"agent:{agent_name}",
     )
 
 
@@ -74,11 +74,11 @@ class AgentCall:
     """Runs one agent of this process."""
 
     name: str
-    agent: Runs = field(repr=False)
+    agent: RunnableAgent = field(repr=False)
     deps: Any = field(default=None, repr=False)
 
     async def __call__(self, arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
-        """What the agent answered; its failure is a failed result."""
+        """The agent's answer, or a failed result if the run failed."""
         request = request_in(arguments)
         if request is None:
             return no_request(self.name)
@@ -86,17 +86,17 @@ class AgentCall:
             answer = await self.agent.run(request, deps=self.deps)
         except Exception as error:  # foreign code: the agent, its model and its tools
             logger.error("Agent %r failed", self.name, exc_info=error)
-            what = f"{type(error).__name__}: {error}"[:_MOST_ERROR_CHARACTERS]
-            return ToolResult.failure(f"{self.name} could not do it: {what}")
+            reason = f"{type(error).__name__}: {error}"[:_MOST_ERROR_CHARACTERS]
+            return ToolResult.failure(f"{self.name} failed: {reason}")
         return ToolResult.of(answer.output)
 
 
 def request_in(arguments: Mapping[str, Any]) -> str | None:
-    """The request in words; None if there is none."""
+    """The request, or None if there is none."""
     request = arguments.get("request")
     return request if isinstance(request, str) and request.strip() else None
 
 
 def no_request(name: str) -> ToolResult:
-    """The result of a call that asks for nothing."""
+    """The result of a call without a request."""
     return ToolResult.failure(explain_complaints(name, [(["request"], MISSING)], REQUEST))

@@ -1,4 +1,4 @@
-"""What a source of tools is: something that has a state and keeps a catalog current."""
+"""What a source of tools is, and the parts that sources share: circuit breaker, group, catalog updates."""
 
 import asyncio
 import time
@@ -12,15 +12,15 @@ from typing import Protocol, TypeAlias, runtime_checkable
 from toolcrib.errors import CatalogError
 from toolcrib.tools.tool import Tool
 
-# When to stop asking somebody who does not answer, and when to ask again.
+# When to stop calling a service that does not answer, and when to try again.
 
-Clock: TypeAlias = Callable[[], float]  # seconds that only grow, such as `time.monotonic`
+Clock: TypeAlias = Callable[[], float]  # monotonic seconds, such as `time.monotonic`
 
 
 class Breaker:
-    """Counts failures in a row. After too many it asks for a pause, which doubles with each further failure.
+    """A circuit breaker. After too many consecutive failures it opens for a pause that doubles with each failure.
 
-    When a pause is over, one caller may try (`allows`); the others wait for what comes of it.
+    When the pause is over, `allows` lets one caller try; the others are refused until that call succeeds.
     """
 
     def __init__(
@@ -31,39 +31,41 @@ class Breaker:
         self._longest_pause = longest_pause
         self._clock = clock
         self._failures = 0
-        self._closed_until: float | None = None
+        self._open_until: float | None = None
 
     def allows(self) -> bool:
-        """Whether to ask now. While it recovers, only one caller hears yes."""
-        if self._closed_until is None:
+        """Whether a call may be made now. After a pause, only one caller may try."""
+        if self._open_until is None:
             return True
         if self.pause() > 0:
             return False
-        self._closed_until = self._clock() + self._pause_after(self._failures)
+        self._open_until = self._clock() + self._pause_after(self._failures)
         return True
 
     def pause(self) -> float:
-        """Seconds until the next try makes sense; 0 when it makes sense now."""
-        return max(0.0, self._closed_until - self._clock()) if self._closed_until is not None else 0.0
+        """Seconds until the next attempt is allowed; 0 if it is allowed now."""
+        return max(0.0, self._open_until - self._clock()) if self._open_until is not None else 0.0
 
     def failed(self) -> None:
-        """It did not answer."""
+        """Record a call without an answer."""
         self._failures += 1
         if self._failures >= self._failures_allowed:
-            self._closed_until = self._clock() + self._pause_after(self._failures)
+            self._open_until = self._clock() + self._pause_after(self._failures)
 
     def succeeded(self) -> None:
-        """It answered: all is forgotten."""
+        """Record an answer: resets all failures."""
         self._failures = 0
-        self._closed_until = None
+        self._open_until = None
 
     def _pause_after(self, failures: int) -> float:
-        doublings = min(failures - self._failures_allowed, 30)  # far beyond any pause, far below a number too large
+        doublings = min(
+            failures - self._failures_allowed, 30
+        )  # beyond any longest pause, and small enough not to overflow
         return min(self._first_pause * 2**doublings, self._longest_pause)
 
 
 class SourceState(StrEnum):
-    """How a source is; the words are shown to the model."""
+    """The state of a source. The values are shown to the model."""
 
     READY = "ready"
     STARTING = "still starting"
@@ -73,7 +75,7 @@ class SourceState(StrEnum):
 
 
 class ToolSink(Protocol):
-    """What a source needs of a catalog. Who stands between the two can look at each tool first."""
+    """The part of a catalog that a source uses. A filter, such as `Quarantine`, can stand in for the catalog."""
 
     def add_all(self, tools: Iterable[Tool]) -> None: ...
     def replace(self, tool: Tool) -> None: ...
@@ -81,11 +83,11 @@ class ToolSink(Protocol):
 
 
 class Source(Protocol):
-    """Where tools come from. When something outside is broken its methods do not raise: it has a state for that."""
+    """Where tools come from. Its methods do not raise if something outside fails; `state` and `problem` report that."""
 
     @property
     def name(self) -> str:
-        """What its tools have as `source`, such as `mcp:github`."""
+        """The `source` of its tools, such as `mcp:github`."""
         ...
 
     @property
@@ -93,36 +95,36 @@ class Source(Protocol):
 
     @property
     def problem(self) -> str:
-        """Why it is not ready, in a sentence; empty if it is."""
+        """Why it is not ready, as a sentence; empty if it is."""
         ...
 
     async def start(self) -> None:
-        """Begin to keep the catalog current; comes back at once."""
+        """Start keeping the catalog up to date; returns at once."""
         ...
 
-    async def settled(self) -> None:
-        """Wait until it is known how the source is: ready, or not."""
+    async def wait_until_settled(self) -> None:
+        """Wait until the source is either ready or known not to be."""
         ...
 
     async def refresh(self) -> None:
-        """Bring the catalog up to date now."""
+        """Update the catalog now."""
         ...
 
     async def stop(self) -> None:
-        """Close everything, and take its tools out of the catalog."""
+        """Close everything, and remove its tools from the catalog."""
         ...
 
 
 @runtime_checkable
 class ReportsProgress(Protocol):
-    """A call's context that wants to hear how far a long call is. FastMCP's own `Context` is one."""
+    """A call context that accepts progress reports, such as FastMCP's `Context`."""
 
     async def report_progress(
         self, progress: float, total: float | None = None, message: str | None = None
     ) -> None: ...
 
 
-# Several sources under one hand: started side by side, none waiting for another, and stopped together.
+# A group of sources that start concurrently and stop together.
 
 
 class SourceGroup:
@@ -132,23 +134,23 @@ class SourceGroup:
         self.sources = tuple(sources)
 
     def states(self) -> Mapping[str, SourceState]:
-        """How each is now, by name: what surfaces tell a model when a search finds nothing."""
+        """The current state of each source, by name. Surfaces show it to the model when a search finds nothing."""
         return {source.name: source.state for source in self.sources}
 
     async def start(self) -> None:
-        """Begin with all of them; comes back at once."""
+        """Start all sources; returns at once."""
         await asyncio.gather(*(source.start() for source in self.sources))
 
-    async def settled(self) -> None:
-        """Wait until it is known how each of them is."""
-        await asyncio.gather(*(source.settled() for source in self.sources))
+    async def wait_until_settled(self) -> None:
+        """Wait until each source is either ready or known not to be."""
+        await asyncio.gather(*(source.wait_until_settled() for source in self.sources))
 
     async def refresh(self) -> None:
-        """Bring all their tools up to date now."""
+        """Update the tools of all sources now."""
         await asyncio.gather(*(source.refresh() for source in self.sources))
 
     async def stop(self) -> None:
-        """Close them all, also when one of them fails to."""
+        """Stop all sources, even if one of them fails to stop."""
         outcomes = await asyncio.gather(*(source.stop() for source in self.sources), return_exceptions=True)
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
@@ -164,11 +166,11 @@ class SourceGroup:
         await self.stop()
 
 
-# The tools of one source in a catalog: what is new is added, what changed replaced, what went removed.
+# The tools of one source in a catalog: new ones are added, changed ones replaced, missing ones removed.
 
 
 class SourceTools:
-    """One source's part of a catalog. It touches no tool that it did not put there."""
+    """One source's part of a catalog. It changes no tool that it did not add."""
 
     def __init__(self, catalog: ToolSink) -> None:
         self._catalog = catalog
@@ -176,11 +178,11 @@ class SourceTools:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """What stands on it, in the order it came."""
+        """The tools of this source in the catalog, in the order they were added."""
         return tuple(self._tools.values())
 
-    def keep(self, tools: Iterable[Tool]) -> list[str]:
-        """Hold exactly these tools; gives a sentence for each that the catalog refused."""
+    def sync(self, tools: Iterable[Tool]) -> list[str]:
+        """Make the catalog contain exactly these tools of the source; gives an error text for each refused one."""
         wanted = {tool.name: tool for tool in tools}
         for name in [name for name in self._tools if name not in wanted]:
             self._remove(name)
@@ -192,8 +194,8 @@ class SourceTools:
         return self._add(new)
 
     def clear(self) -> None:
-        """Take everything away."""
-        self.keep(())
+        """Remove all tools of this source."""
+        self.sync(())
 
     def _add(self, tools: list[Tool]) -> list[str]:
         try:
@@ -201,7 +203,7 @@ class SourceTools:
         except CatalogError as error:
             if len(tools) == 1:
                 return [str(error)]
-            return [refused for tool in tools for refused in self._add([tool])]  # the others can still be held
+            return [refused for tool in tools for refused in self._add([tool])]  # the others can still be added
         self._tools |= {tool.name: tool for tool in tools}
         return []
 
@@ -209,40 +211,40 @@ class SourceTools:
         del self._tools[name]
         try:
             self._catalog.remove(name)
-        except CatalogError:  # somebody else took it away; that is what was wanted
+        except CatalogError:  # it has been removed already
             return
 
 
-# Sources that are read rather than connected to: a document, a card. How they start, settle and stop.
+# The base of sources that read a document, such as an OpenAPI file or an agent card.
 
 
 class DocumentSource(ABC):
-    """Reads once when it starts, again when it is asked to, and takes its tools away when it stops."""
+    """Reads a document on `start` and on `refresh`, and removes its tools on `stop`."""
 
     def __init__(self, name: str, catalog: ToolSink) -> None:
-        self.name = name  # what its tools have as `source`
-        self._shelf = SourceTools(catalog)
+        self.name = name  # the `source` of its tools
+        self._source_tools = SourceTools(catalog)
         self._starting: asyncio.Task[None] | None = None
 
     @abstractmethod
     async def refresh(self) -> None:
-        """Read it again; a failure is told by `state` and `problem`, and the tools stay as they were."""
+        """Read the document again. On failure `state` and `problem` say why, and the tools stay unchanged."""
 
     async def start(self) -> None:
-        """Begin to read; comes back at once."""
+        """Start reading; returns at once."""
         if self._starting is None:
             self._starting = asyncio.create_task(self.refresh(), name=self.name)
 
-    async def settled(self) -> None:
-        """Wait until it is read, or cannot be."""
+    async def wait_until_settled(self) -> None:
+        """Wait until the document has been read or could not be read."""
         if self._starting is not None:
             await asyncio.wait([self._starting])
 
     async def stop(self) -> None:
-        """Take the tools out of the catalog."""
+        """Remove the tools from the catalog."""
         starting, self._starting = self._starting, None
         if starting is not None:
             starting.cancel()
             with suppress(asyncio.CancelledError):
                 await starting
-        self._shelf.clear()
+        self._source_tools.clear()

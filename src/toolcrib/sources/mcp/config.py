@@ -216,10 +216,10 @@ def read_mcp_servers(
     `folder` is what `${workspaceFolder}` means; the present folder if not given.
     """
     here = folder or Path.cwd()
-    return told_apart(server for path in map(Path, paths) for server in _servers_of(path, environment, here))
+    return distinct_servers(server for path in map(Path, paths) for server in _servers_of(path, environment, here))
 
 
-def told_apart(servers: Iterable[McpServer]) -> tuple[McpServer, ...]:
+def distinct_servers(servers: Iterable[McpServer]) -> tuple[McpServer, ...]:
     """Each server once, and each with a name of its own."""
     found: list[McpServer] = []
     for server in servers:

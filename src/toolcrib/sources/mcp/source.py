@@ -59,7 +59,7 @@ class McpSource:
         self.names = ToolNames(server.name)
         self.problems: tuple[str, ...] = ()  # tools that the server has and we cannot hold, a sentence each
         self._connection = McpConnection(server, limits=limits, auth=auth, clock=clock, sleep=sleep)
-        self._shelf = SourceTools(catalog)
+        self._source_tools = SourceTools(catalog)
         self._clock = clock
         self._sleep = sleep
         self._settled = asyncio.Event()
@@ -86,9 +86,9 @@ class McpSource:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """Its tools, as the catalog has them."""
-        return self._shelf.tools
+        return self._source_tools.tools
 
-    def hold(self, known: Iterable[Mapping[str, Any]]) -> None:
+    def preload(self, known: Iterable[Mapping[str, Any]]) -> None:
         """Put tools into the catalog that the server had before, so that they are found while it still starts.
 
         `known` are definitions in MCP's own JSON. A call starts the server, if nothing else did.
@@ -107,7 +107,7 @@ class McpSource:
         if self._keeping is None and not self.server.disabled:
             self._keeping = asyncio.create_task(self._follow(), name=self.name)
 
-    async def settled(self) -> None:
+    async def wait_until_settled(self) -> None:
         """Wait until it is known how the server is. That has an end, for each try has a time limit."""
         if not self.server.disabled:
             await self._settled.wait()
@@ -125,7 +125,7 @@ class McpSource:
             with suppress(asyncio.CancelledError):
                 await keeping
         await self._connection.close()
-        self._shelf.clear()
+        self._source_tools.clear()
         self._settled.set()
 
     async def _follow(self) -> None:
@@ -161,8 +161,8 @@ class McpSource:
             for definition in definitions
             if definition.name not in server.without and (server.only is None or definition.name in server.only)
         }
-        names = self.names.give(wanted)
-        held = {tool.name: tool for tool in self._shelf.tools}
+        names = self.names.assign(wanted)
+        held = {tool.name: tool for tool in self._source_tools.tools}
         tools: list[Tool] = []
         problems: list[str] = []
         for original, definition in wanted.items():
@@ -174,7 +174,7 @@ class McpSource:
                 tools.append(tool_of(definition, names[original], self._connection))
             except ToolDefinitionError as error:
                 problems.append(str(error))
-        self.problems = (*problems, *self._shelf.keep(tools))
+        self.problems = (*problems, *self._source_tools.sync(tools))
 
 
 # What an MCP server's tool gave, as a result of ours: the whole answer as value, words for the model as text.

@@ -17,7 +17,7 @@ from pydantic import Field, SkipValidation
 
 from toolcrib.errors import ToolRefusedError, did_you_mean
 from toolcrib.sources.modules.notes import FinderFactory, Note, NoteFeed, NoteFile, NoteFinder, NoteStore, WordFinder
-from toolcrib.sources.modules.registry import offered
+from toolcrib.sources.modules.registry import tools_from_methods
 from toolcrib.tools.extraction import Extraction
 from toolcrib.tools.function import ToolOptions
 from toolcrib.tools.protocol import Protocol
@@ -27,7 +27,7 @@ from toolcrib.tools.tool import Risk, Tool
 
 _NOTES = Extraction(path="notes", type="note", name_field="text", is_array=True)
 
-WORDS: Mapping[str, ToolOptions] = {
+METADATA: Mapping[str, ToolOptions] = {
     "memory_remember": {
         "category": "memory",
         "phrases": [
@@ -126,7 +126,7 @@ def memory(
     `scope` apart), and `index` makes a finder for them (such as `ToolIndex`; else they are found by their words).
     """
     tools = MemoryTools(store or NoteFile(workdir, scope=scope), index or WordFinder, max_notes=max_notes)
-    return offered(tools.methods, WORDS)
+    return tools_from_methods(tools.methods, METADATA)
 
 
 class MemoryTools:

@@ -18,7 +18,7 @@ from toolcrib.tools.tool import Tool
 # From a method to a tool: its first paragraph is the description, its refusals are failed results.
 
 
-def offered(methods: Iterable[Callable[..., Any]], words: Mapping[str, ToolOptions]) -> tuple[Tool, ...]:
+def tools_from_methods(methods: Iterable[Callable[..., Any]], words: Mapping[str, ToolOptions]) -> tuple[Tool, ...]:
     """The tools of sync and async methods, with what is said about each."""
     return tuple(_tool(method, words[method.__name__]) for method in methods)
 

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from toolcrib.errors import ModuleError, ToolRefusedError
 from toolcrib.sources.modules.process import Ending, Finished, Job, Limits, find_bubblewrap, wrapped
-from toolcrib.sources.modules.registry import offered
+from toolcrib.sources.modules.registry import tools_from_methods
 from toolcrib.sources.modules.workdir import Workdir
 from toolcrib.tools.function import ToolOptions
 from toolcrib.tools.protocol import Protocol
@@ -69,7 +69,7 @@ class DenyList:
 
 # What is said about the tool of the module `shell`.
 
-WORDS: Mapping[str, ToolOptions] = {
+METADATA: Mapping[str, ToolOptions] = {
     "shell_run": {
         "category": "shell",
         "phrases": [
@@ -142,7 +142,7 @@ def shell(
         bubblewrap=program,
         network=network,
     )
-    return offered([tools.shell_run], WORDS)
+    return tools_from_methods([tools.shell_run], METADATA)
 
 
 class ShellTools:

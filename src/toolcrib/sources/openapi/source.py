@@ -155,7 +155,7 @@ class OpenApiSource(DocumentSource):
     @property
     def tools(self) -> tuple[Tool, ...]:
         """Its tools, as the catalog has them."""
-        return self._shelf.tools
+        return self._source_tools.tools
 
     async def refresh(self) -> None:
         """Read the document again; a failure is told by `state` and `problem`, and the tools stay as they were."""
@@ -165,7 +165,7 @@ class OpenApiSource(DocumentSource):
         except SourceError as error:
             self.state, self.problem = SourceState.DOWN, str(error)
             return
-        refused = self._shelf.keep(tools)
+        refused = self._source_tools.sync(tools)
         self.problems = (*self.problems, *refused)
         locked = any(isinstance(tool.call, OpenApiCall) and tool.call.needs_key for tool in tools)
         self.state = SourceState.NEEDS_LOGIN if locked else SourceState.READY
@@ -188,7 +188,7 @@ class OpenApiSource(DocumentSource):
     def _tools(self, document: OpenApiDocument) -> list[Tool]:
         base_url = self._checked_base_url(document)
         operations = {_identity(found[0], found[1], found[3]): found for found in document.operations()}
-        names = self.names.give(operations)
+        names = self.names.assign(operations)
         tools: list[Tool] = []
         problems: list[str] = []
         for identity, (method, path, item, said) in operations.items():

@@ -9,7 +9,7 @@ from toolcrib.tools.tool import Risk
 
 _ONE_FILE = Extraction(path="$root", type="file", id_field="path", name_field="path")
 
-WORDS: Mapping[str, ToolOptions] = {
+METADATA: Mapping[str, ToolOptions] = {
     "fs_read": {
         "category": "filesystem",
         "phrases": [

@@ -16,9 +16,9 @@ from pydantic import Field
 from toolcrib.errors import PathRefusedError, ToolRefusedError
 from toolcrib.sources.modules.files import SKIPPED, Entry, Tree, entries, read_whole, write_whole
 from toolcrib.sources.modules.filesystem import search as globs
-from toolcrib.sources.modules.filesystem.metadata import WORDS
+from toolcrib.sources.modules.filesystem.metadata import METADATA
 from toolcrib.sources.modules.filesystem.search import Search, find_ripgrep, grep
-from toolcrib.sources.modules.registry import offered
+from toolcrib.sources.modules.registry import tools_from_methods
 from toolcrib.sources.modules.workdir import PROTECTED, Place, Workdir, shown
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
@@ -396,4 +396,4 @@ def filesystem(
         ripgrep=find_ripgrep() if ripgrep else None,
     )
     changing = ChangingTools(folder, max_file_bytes=max_file_bytes)
-    return offered(reading.methods if read_only else [*reading.methods, *changing.methods], WORDS)
+    return tools_from_methods(reading.methods if read_only else [*reading.methods, *changing.methods], METADATA)

@@ -32,7 +32,7 @@ AT_LOAD: dict[str, set[str]] = {
         "agent", "catalog", "discovery", "evals", "memory", "policy", "search", "serving", "stores", "tools",
     },
 }  # fmt: skip
-LATE: dict[str, set[str]] = {"catalog": {"postgres"}, "stores": {"postgres"}}
+LATE: dict[str, set[str]] = {"catalog": {"postgres"}, "search": {"postgres"}, "stores": {"postgres"}}
 # Files at the root: a front for a room, or a value that several rooms need.
 ROOT_FILES = {"_lazy", "embedders", "errors", "serving", "settings", "testing", "yaml_file"}
 OPEN_TO_ALL = {"_lazy", "errors", "settings"}

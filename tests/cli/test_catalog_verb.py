@@ -14,10 +14,14 @@ from fastapi import FastAPI
 from tests.support.calls import always
 from tests.support.mcp_servers import SCRIPTED
 from toolcrib.catalog.catalog import Catalog
+from toolcrib.cli import gateway as gateway_verb
 from toolcrib.cli.main import main
 from toolcrib.cli.places import following, runners_here
+from toolcrib.embedders import BuiltinEmbedder
+from toolcrib.postgres import PostgresIndex
 from toolcrib.server import app as listening
 from toolcrib.serving import Options
+from toolcrib.settings import Settings
 
 OFFICE = str(Path(__file__).parents[2] / "examples" / "office")
 
@@ -115,6 +119,7 @@ def test_a_server_follows_the_catalog(
     monkeypatch.setenv("TOOLCRIB_STORE", str(tmp_path / "sessions.db"))
     monkeypatch.setattr("toolcrib.server.metrics.log_as_json", always(None))
     tools: list[str] = []
+    found: list[Any] = []
 
     def listen(app: FastAPI, options: Options, taken: socket.socket) -> None:
         taken.close()
@@ -125,12 +130,20 @@ def test_a_server_follows_the_catalog(
             transport = httpx2.ASGITransport(app=app)
             async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
                 tools.extend(tool["name"] for tool in (await client.get("/api/tools")).json())
+                found.append((await client.post("/api/search", json={"query": "I forgot my pasword"})).json())
 
     monkeypatch.setattr(listening, "listen", listen)
     main(["catalog", "publish", "--from", OFFICE, "--store", url])
     servers = config(tmp_path / ".mcp.json", shop={})
     assert main(["serve", "--catalog", url, "--from", OFFICE, "--mcp", servers, "--port", "0"]) == 0
     assert len(tools) > 3
+    # The index in the database gives what the one in memory gives, explanations included.
+    with_index = ["--index", "postgres", "--port", "0"]
+    assert main(["serve", "--catalog", url, "--from", OFFICE, *with_index]) == 0
+    in_memory, in_database = ([(hit["name"], hit["matched"]) for hit in one["hits"]] for one in found)
+    assert in_database == in_memory != []
+    assert main(["serve", "--from", OFFICE, *with_index]) == 1
+    assert "hint: Give --catalog postgresql://user@host/database, too; an app has" in capsys.readouterr().err
     assert main(["serve", "app.yaml", "--catalog", url]) == 1
     assert main(["serve", "--mcp", servers]) == 1
     assert "hint: Give --catalog, too; or an app." in capsys.readouterr().err
@@ -149,3 +162,19 @@ def test_a_gateway_serves_the_catalog_without_asking_its_servers(
     assert told["tokens_of_all_tools"] > 50
     assert main(["gateway", servers, "--catalog", url, "--lock", str(tmp_path / "tools.lock")]) == 1
     assert "A shared catalog has approvals of its own." in capsys.readouterr().err
+
+
+@pytest.mark.anyio
+async def test_a_gateway_searches_the_index_in_the_database(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert await anyio.to_thread.run_sync(main, ["catalog", "publish", "--from", OFFICE]) == 0
+    assert await anyio.to_thread.run_sync(main, ["gateway", "--index", "postgres"]) == 1
+    assert "--index postgres needs the database of a shared catalog." in capsys.readouterr().err
+    made = gateway_verb.make_gateway(catalog=url, index="postgres", settings=Settings(cache=tmp_path))
+    async with made.running():
+        await made.sources.wait_until_settled()
+        found = await made.toolbox().call("search_tools", {"query": "I forgot my password"})
+    assert "reset_password" in found.text
+    with PostgresIndex(url, tenant=f"catalog:{BuiltinEmbedder().id}") as index:
+        assert len(index) >= 20

@@ -1,7 +1,7 @@
 """A filter made of a policy shows what the policy shows."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from hypothesis import HealthCheck, given, settings, strategies as st
 
@@ -10,7 +10,6 @@ from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.policy.policy import Decision, Policy, Rule
 from toolcrib.postgres.index.filter import policy_filter
 from toolcrib.postgres.index.index import PostgresIndex
-from toolcrib.search.index import ToolIndex
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Risk, Tool
 
@@ -57,7 +56,7 @@ def test_a_toolbox_finds_by_an_index_in_a_database_what_its_role_may_know(postgr
     with PostgresIndex(postgres_url) as index:
         index.put(tools)
         found = {
-            role: Toolbox(Catalog(tools), cast("ToolIndex", index), policy=policy, role=role).search("send_fax").names
+            role: Toolbox(Catalog(tools), index, policy=policy, role=role).search("send_fax").names
             for role in ("guest", "editor")
         }
     assert (found["guest"], found["editor"][:1]) == (("send_mail",), ("send_fax",))

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.postgres_server import PostgresServer
 from tests.support.search import cms_tools, make
 from toolcrib.postgres.index.arms import PostgresLexical, PostgresWords, Request, rounded_lengths
-from toolcrib.postgres.index.index import TenantIndex
+from toolcrib.postgres.index.tenant import TenantIndex
 from toolcrib.postgres.index.writer import PostgresWriter
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
 from toolcrib.search.lexical import LexicalIndex

@@ -33,7 +33,7 @@ from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.toolbox import Surface, Toolbox
 from toolcrib.errors import ToolcribError
 from toolcrib.policy.policy import Policy
-from toolcrib.search.index import ToolIndex
+from toolcrib.search.index import SearchIndex, ToolIndex
 from toolcrib.settings import OFFLINE
 from toolcrib.stores.record import new_id
 from toolcrib.stores.session import CONFIRMATION_EXPIRES_IN, Session
@@ -93,7 +93,7 @@ class Crib:
     catalog: Catalog
     _: KW_ONLY
     model: Model | str = OFFLINE
-    index: ToolIndex | None = None  # made at the first search unless given
+    index: SearchIndex | None = None  # made at the first search unless given
     store: Store | Path | str | None = None  # where `run` and `stream` keep sessions; None: in memory
     policy: Policy = field(default_factory=Policy)
     role: str | None = None
@@ -183,9 +183,9 @@ class Crib:
         return model_for(self.model)
 
     @cached_property
-    def tool_index(self) -> ToolIndex:
+    def tool_index(self) -> SearchIndex:
         """The index that all sessions share."""
-        return self.index or ToolIndex(self.catalog)
+        return ToolIndex(self.catalog) if self.index is None else self.index
 
     def toolbox(
         self, snapshot: Mapping[str, Any] | None = None, *, watch: Callable[[Tool, ToolResult], None] | None = None

@@ -267,6 +267,10 @@ class App:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self.spec.runtime.index == "postgres":
+            # Before the sources stop and take their tools away: other replicas share the index.
+            for crib in self._cribs.values():
+                crib.tool_index.close()
         await self.sources.stop()
         if self._removal is not None:
             self._removal()

@@ -23,8 +23,8 @@ from toolcrib.errors import PromptError, UnknownEmbedderError, UnsetVariableErro
 from toolcrib.policy.reading import policy_of
 from toolcrib.search.embedders import open_embedder
 from toolcrib.search.embedders.embedder import Embedder
-from toolcrib.search.index import ToolIndex
-from toolcrib.settings import Settings
+from toolcrib.search.index import SearchIndex, open_index
+from toolcrib.settings import Settings, is_postgres
 from toolcrib.sources.source import SourceGroup
 from toolcrib.yaml_file import Problem
 
@@ -53,7 +53,8 @@ def load_app(
     variables = Variables(environment, spec.credentials, document.secrets)
     folder = _workdir(spec, document, variables, workdir)
     loader = ToolLoader(document, variables, folder, spec.app.app_id)
-    cribs = _cribs(spec, loader, _embedder(spec, document, embedder, environment))
+    url = _index_url(spec, document, environment)
+    cribs = _cribs(spec, loader, _embedder(spec, document, embedder, environment), url)
     app = App(
         spec,
         document,
@@ -71,10 +72,11 @@ def load_app(
     return app
 
 
-def _cribs(spec: Spec, loader: ToolLoader, embedder: Embedder) -> dict[str, Crib]:
+def _cribs(spec: Spec, loader: ToolLoader, embedder: Embedder, url: str | None) -> dict[str, Crib]:
     """The crib of each agent, without its model."""
     shared = loader.catalog(("tools",), spec.tools)
-    index = ToolIndex(shared, embedder)
+    tenant = f"app:{spec.app.app_id}"
+    index = open_index(shared, embedder, url=url, tenant=tenant)
     catalogs = [
         shared if agent.tools is None else loader.catalog(_tools_at(number, agent), agent.tools)
         for number, agent in enumerate(spec.agents)
@@ -82,14 +84,19 @@ def _cribs(spec: Spec, loader: ToolLoader, embedder: Embedder) -> dict[str, Crib
     states = SourceGroup(loader.sources).states  # all sources are known now
     return {
         agent.id: _crib(
-            spec, number, loader, catalog, index if catalog is shared else ToolIndex(catalog, embedder), states
+            spec,
+            number,
+            loader,
+            catalog,
+            index if catalog is shared else open_index(catalog, embedder, url=url, tenant=f"{tenant}/{agent.id}"),
+            states,
         )
         for number, (agent, catalog) in enumerate(zip(spec.agents, catalogs, strict=True))
     }
 
 
 def _crib(
-    spec: Spec, number: int, loader: ToolLoader, catalog: Catalog, index: ToolIndex, states: SourceStates
+    spec: Spec, number: int, loader: ToolLoader, catalog: Catalog, index: SearchIndex, states: SourceStates
 ) -> Crib:
     runtime, agent = spec.runtime, spec.agents[number]
     tools, callees = agent.tools or spec.tools, callees_of(spec, agent)
@@ -130,6 +137,19 @@ def _embedder(spec: Spec, document: AppDocument, given: str | None, environment:
         return open_embedder(spec.runtime.embedder, settings)
     except UnknownEmbedderError as error:
         raise document.error([Problem(("runtime", "embedder"), f"{error} {error.hint}")]) from None
+
+
+def _index_url(spec: Spec, document: AppDocument, environment: Mapping[str, str]) -> str | None:
+    """The database of the index; None for an index in memory."""
+    if spec.runtime.index == "memory":
+        return None
+    place = Settings.from_environment(environment).store or ""
+    if not is_postgres(place):
+        raise document.error(
+            [Problem(("runtime", "index"), "an index in PostgreSQL needs a database, and TOOLCRIB_STORE names none")],
+            hint="Set TOOLCRIB_STORE=postgresql://user@host/database, or leave `index` out.",
+        )
+    return place
 
 
 def _add_agent_tools(spec: Spec, cribs: Mapping[str, Crib], app: App) -> None:

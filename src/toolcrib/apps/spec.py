@@ -74,6 +74,11 @@ class Runtime(Part):
         description="What gives texts their meaning: `builtin`, `openai`, `fastembed` or `sentence-transformers`, the "
         "last three with `:model` where you want another one. The address and the key of `openai` are settings.",
     )
+    index: Literal["memory", "postgres"] = Field(
+        default="memory",
+        description="Where the search index is kept: in the `memory` of each process, or in PostgreSQL with pgvector, "
+        "where all replicas of the app share it. The database of `postgres` is a setting, TOOLCRIB_STORE.",
+    )
     context_window: int | None = Field(
         default=None, gt=0, description="Tokens the model can read; else what is known of the model."
     )

@@ -20,11 +20,14 @@ from toolcrib.cli.places import (
     SECONDS,
     EmbedderName,
     Flag,
+    IndexPlace,
     Json,
     Names,
     SharedCatalogPlace,
-    make_index,
+    check_index,
     open_sources,
+    postgres_place,
+    shared_index,
     shared_source,
     tenants,
 )
@@ -210,6 +213,7 @@ def gateway(
     allow_origin: Names = (),
     timeout: float = SECONDS,
     embedder: EmbedderName = None,
+    index: IndexPlace = "memory",
     dry_run: Flag = False,
     json: Json = False,
 ) -> int:
@@ -245,21 +249,21 @@ def gateway(
     if lock is not None and catalog is not None:
         hint = "Review changes with `toolcrib catalog publish --review`, and leave out --lock."
         raise GatewayError("A shared catalog has approvals of its own.", hint=hint)
-    made = _made(
+    check_index(index, catalog)
+    made = make_gateway(
         config or ((Path(DEFAULT),) if catalog is None else ()),
-        catalog,
-        surface,
-        policy,
-        lock,
-        timeout,
-        settings,
+        settings=settings,
+        catalog=catalog,
+        surface=surface,
+        policy=policy,
+        lock=lock,
+        seconds=timeout,
         remember=not dry_run,
         activate=activate,
         embedder=embedder,
+        index=index,
     )
     if dry_run:
-        pass  # late: loads the search
-
         return asyncio.run(looked_through(made, json=json))
     if lock is None and catalog is None:
         note("No --lock: tools are served as their servers describe them, also when that changes.")
@@ -279,19 +283,21 @@ def gateway(
     return 0
 
 
-def _made(
-    paths: Sequence[Path],
-    catalog: str | None,
-    surface: "SurfaceName",
-    policy: Path | None,
-    lock: str | None,
-    seconds: float,
-    settings: Settings,
+def make_gateway(
+    paths: Sequence[Path] = (),
     *,
-    remember: bool,
-    activate: bool,
-    embedder: str | None,
+    settings: Settings,
+    catalog: str | None = None,
+    surface: "SurfaceName" = "search",
+    policy: Path | None = None,
+    lock: str | None = None,
+    seconds: float = SECONDS,
+    remember: bool = False,
+    activate: bool = False,
+    embedder: str | None = None,
+    index: IndexPlace = "memory",
 ) -> "Gateway":
+    """The gateway that the options describe. With `remember`, what servers list is kept for the next start."""
     from toolcrib.catalog.approvals import Quarantine, open_lock
     from toolcrib.gateway.install import is_a_gateway
     from toolcrib.gateway.server import Gateway, ToolCache
@@ -318,7 +324,7 @@ def _made(
         policy=rules,
         surface=surface,
         activate=activate,
-        index=make_index(quarantine.catalog, embedder) if embedder else None,
+        index=shared_index(quarantine.catalog, index, postgres_place(catalog) if catalog else None, embedder),
         tool_cache=ToolCache(folder) if remember else None,
     )
 

@@ -3,18 +3,18 @@
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from cyclopts import Parameter
 
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.catalog.loading import load_catalog as load_from
-from toolcrib.errors import SourceConfigError, StoreError, require_mcp
+from toolcrib.errors import LoadError, SourceConfigError, StoreError, require_mcp
 from toolcrib.settings import Settings, is_postgres
 
 if TYPE_CHECKING:
     from toolcrib.postgres.replica import Runner, SharedSource
-    from toolcrib.search.index import ToolIndex
+    from toolcrib.search.index import SearchIndex, ToolIndex
     from toolcrib.sources.mcp.config import McpServer
     from toolcrib.sources.mcp.source import McpSource
     from toolcrib.sources.openapi.source import OpenApiSource
@@ -59,6 +59,36 @@ EmbedderName: TypeAlias = Annotated[
         "TOOLCRIB_EMBEDDER_URL, TOOLCRIB_EMBEDDER_KEY. Without it, `builtin`.",
     ),
 ]
+
+
+IndexPlace: TypeAlias = Annotated[
+    Literal["memory", "postgres"],
+    Parameter(
+        name="--index",
+        help="Where the search index is kept: in the `memory` of this process, or with --catalog in its database, "
+        "`postgres`, which needs pgvector: all replicas share it, and none has to build it.",
+    ),
+]
+
+
+def check_index(place: IndexPlace, catalog: str | None) -> None:
+    """Raise an error if an index is wanted in PostgreSQL and there is no catalog in PostgreSQL."""
+    if place == "postgres" and catalog is None:
+        raise LoadError(
+            "--index postgres needs the database of a shared catalog.",
+            hint="Give --catalog postgresql://user@host/database, too; an app has `runtime: {index: postgres}`.",
+        )
+
+
+def shared_index(catalog: Catalog, place: IndexPlace, url: str | None, embedder: str | None) -> "SearchIndex | None":
+    """The index that a server or a gateway should use; None for the default one."""
+    check_index(place, url)
+    if place == "memory":
+        return make_index(catalog, embedder) if embedder else None
+    from toolcrib.search.embedders import open_embedder
+    from toolcrib.search.index import open_index  # late, as below
+
+    return open_index(catalog, open_embedder(embedder), url=url)
 
 
 def make_index(catalog: Catalog, embedder: str | None, *, probe: bool = False) -> "ToolIndex":
@@ -179,8 +209,10 @@ def runners_here(local: Catalog, mcp: Iterable[Path], seconds: float = SECONDS) 
 
 
 @asynccontextmanager
-async def following(url: str, catalog: Catalog, runners: "Mapping[str, Runner]") -> "AsyncGenerator[SharedSource]":
-    """Keeps a catalog as the shared one is, as long as the block lasts."""
+async def following(
+    url: str, catalog: Catalog, runners: "Mapping[str, Runner]", index: "SearchIndex | None" = None
+) -> "AsyncGenerator[SharedSource]":
+    """Keeps a catalog as the shared one is, as long as the block lasts; then closes its index, if one is given."""
     from toolcrib.postgres.catalog import SharedCatalog
     from toolcrib.postgres.database import PostgresDatabase
     from toolcrib.postgres.replica import SharedSource
@@ -189,7 +221,11 @@ async def following(url: str, catalog: Catalog, runners: "Mapping[str, Runner]")
         PostgresDatabase(url) as database,
         SharedSource(SharedCatalog(database), catalog, runners=runners) as source,
     ):
-        yield source
+        try:
+            yield source
+        finally:
+            if index is not None:
+                index.close()
 
 
 # Databases: the shared catalog, and the sessions

@@ -21,11 +21,14 @@ from toolcrib.cli.places import (
     EmbedderName,
     Flag,
     From,
+    IndexPlace,
     Names,
     SharedCatalogPlace,
     StorePlace,
+    check_index,
     load_catalog,
     make_index,
+    shared_index,
     tenants,
 )
 from toolcrib.errors import LoadError, require
@@ -56,6 +59,7 @@ def serve(
     catalog: SharedCatalogPlace = None,
     mcp: Annotated[tuple[Path, ...], Parameter(negative=(), show_default=False, consume_multiple=False)] = (),
     embedder: EmbedderName = None,
+    index: IndexPlace = "memory",
 ) -> int:
     """Serve an agent over HTTP: a web page at /, the API under /api, AG-UI at /agui, /health and /metrics.
 
@@ -83,6 +87,7 @@ def serve(
         raise LoadError("An app names its own tools.", hint="Give the file, or --from and --catalog, not both.")
     if mcp and catalog is None:
         raise LoadError("--mcp gives the code of a catalog's tools.", hint="Give --catalog, too; or an app.")
+    check_index(index, catalog)
     settings = Settings.from_environment()
     shows_the_cms = app is None and source is None and catalog is None
     require("demo" if shows_the_cms else "server", "The server")
@@ -100,7 +105,7 @@ def serve(
     if app is not None:
         served = _app(app, model, store, settings, embedder)
     elif catalog is not None:
-        served = _shared(catalog, source, mcp, model, store, settings, embedder)
+        served = _shared(catalog, source, mcp, model, store, settings, embedder, index)
     else:
         served = _tools(source, model, store, settings, embedder)
     from toolcrib.serving import bind_socket
@@ -163,6 +168,7 @@ def _shared(
     store: str | None,
     settings: Settings,
     embedder: str | None,
+    index_place: IndexPlace,
 ) -> "Served":
     from toolcrib.agent.crib import Crib
     from toolcrib.catalog.catalog import Catalog
@@ -170,12 +176,13 @@ def _shared(
     from toolcrib.server.services import Served
     from toolcrib.stores.store import open_store
 
-    catalog = Catalog()
+    catalog, url = Catalog(), postgres_place(place)
     runners = runners_here(load_catalog(source) if source is not None else Catalog(), mcp)
+    index = shared_index(catalog, index_place, url, embedder)
     return Served(
-        crib=Crib(catalog, model=model or settings.model, index=make_index(catalog, embedder) if embedder else None),
+        crib=Crib(catalog, model=model or settings.model, index=index),
         store=open_store(store or settings.sessions),
-        opens=(following(postgres_place(place), catalog, runners),),
+        opens=(following(url, catalog, runners, index),),
     )
 
 

@@ -19,7 +19,7 @@ from toolcrib.discovery.surfaces.browse import compact_surface
 from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.tokens import compact_json, count_tokens, definitions_tokens, is_exact, message_tokens
 from toolcrib.discovery.toolbox import Surface, Toolbox
-from toolcrib.search.index import ToolIndex
+from toolcrib.search.index import SearchIndex
 from toolcrib.tools.text import first_sentence
 from toolcrib.tools.tool import Tool
 
@@ -67,7 +67,7 @@ async def discovery_overheads(
     catalog: Catalog,
     queries: Iterable[str],
     *,
-    index: ToolIndex | None = None,
+    index: SearchIndex | None = None,
     surface: Surface = search_surface,
     wire: Wire = "openai-chat",
 ) -> tuple[list[Overhead], list[Search]]:

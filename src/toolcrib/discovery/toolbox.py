@@ -16,7 +16,7 @@ from toolcrib.discovery.tokens import definition_tokens
 from toolcrib.discovery.visibility import visibility_for
 from toolcrib.errors import SnapshotError
 from toolcrib.policy.policy import Decision, Policy, Verdict
-from toolcrib.search.index import ToolIndex
+from toolcrib.search.index import SearchIndex, ToolIndex
 from toolcrib.search.result import SearchResult
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
@@ -158,7 +158,7 @@ class Toolbox:
     def __init__(
         self,
         catalog: Catalog,
-        index: ToolIndex | None = None,
+        index: SearchIndex | None = None,
         *,
         policy: Policy = _DEFAULT_POLICY,
         role: str | None = None,
@@ -218,14 +218,14 @@ class Toolbox:
         return await self._searched.search_async(query, limit=limit)
 
     @property
-    def index(self) -> ToolIndex:
+    def index(self) -> SearchIndex:
         """The index searched; made at the first search if none was given."""
         if self._index is None:
             self._index = ToolIndex(self.catalog)
         return self._index
 
     @property
-    def _searched(self) -> ToolIndex:
+    def _searched(self) -> SearchIndex:
         """The index of what this caller may know of: what is hidden moves no score."""
         return self.index if self._where is None else self.index.only(self._where)
 
@@ -324,7 +324,7 @@ class Toolbox:
 
     @classmethod
     def restore(
-        cls, snapshot: Mapping[str, Any], catalog: Catalog, index: ToolIndex | None = None, **options: Any
+        cls, snapshot: Mapping[str, Any], catalog: Catalog, index: SearchIndex | None = None, **options: Any
     ) -> "Toolbox":
         """A toolbox as it was; `options` are those of a new one. Tools that are gone show nowhere."""
         toolbox = cls(catalog, index, **options)

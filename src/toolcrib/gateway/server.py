@@ -49,7 +49,7 @@ from toolcrib.gateway.surface import (
     text_result,
 )
 from toolcrib.policy.policy import Decision, Policy, Rule
-from toolcrib.search.index import ToolIndex
+from toolcrib.search.index import SearchIndex, ToolIndex
 from toolcrib.sources.mcp.config import McpServer
 from toolcrib.sources.mcp.source import McpSource, McpToolCall
 from toolcrib.sources.names import SEPARATOR
@@ -172,7 +172,7 @@ class Gateway:
         policy: Policy | None = None,
         surface: SurfaceName = "search",
         activate: bool = False,
-        index: ToolIndex | None = None,
+        index: SearchIndex | None = None,
         tool_cache: ToolCache | None = None,
         confirmations: PendingConfirmations | None = None,
         large_results: LargeResults | None = None,
@@ -195,7 +195,7 @@ class Gateway:
         for source in sources.sources:
             if isinstance(source, McpSource):
                 source.relay_questions()
-        self._index = index or ToolIndex(quarantine.catalog)
+        self._index: SearchIndex = ToolIndex(quarantine.catalog) if index is None else index
         self.server: Server[None] = (ChangingServer if activate else Server[None])(
             "toolcrib",
             version=version("toolcrib"),
@@ -252,6 +252,8 @@ class Gateway:
             await self._startup_wait.end()
             await self._suspended.cancel_all()
             self.quarantine.close()
+            # Before the sources stop and take their tools away: other gateways may share the index.
+            self._index.close()
             await self.sources.stop()
 
     @asynccontextmanager

@@ -5,17 +5,18 @@ steps of a search: lexical pass, embedding unless that is sufficient, fusion, ex
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from threading import RLock
 from time import monotonic, perf_counter
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toolcrib.errors import UnknownToolError
+from toolcrib.errors import UnknownToolError, require
 from toolcrib.search.corpus import Corpus, Part, Step, ToolFeed, ToolFilter, hits_of, similar
+from toolcrib.search.dense import passages
 from toolcrib.search.embedders.builtin import BuiltinEmbedder, checked
 from toolcrib.search.embedders.embedder import Embedder, FallibleEmbedder
 from toolcrib.search.kernels.rows import Vectors
@@ -23,6 +24,7 @@ from toolcrib.search.query import (
     DEFAULT_OPTIONS,
     STRATEGIES,
     Answer,
+    ExplainedTool,
     FusedResult,
     PendingQuery,
     QueryRunner,
@@ -31,14 +33,73 @@ from toolcrib.search.query import (
     clamp_limit,
     decide,
     explanation,
+    has_score,
     strategy_for,
     without_search,
 )
 from toolcrib.search.result import Explanation, Hit, SearchResult
 from toolcrib.search.usage import Usage
+from toolcrib.tools.tool import Tool
 
 MAX_VIEWS = 16  # a role each, as a rule; a view is a whole index
 OFF_LOOP_FROM = 50  # tools waiting to be read in: more would hold up an event loop
+
+
+class ToolSet(ToolFeed, Protocol):
+    """A catalog whose tools can also be looked up by name."""
+
+    def get(self, name: str) -> Tool: ...
+
+    def __contains__(self, tool: object, /) -> bool: ...
+
+    def __iter__(self) -> Iterator[Tool]: ...
+
+
+class SearchIndex(Protocol):
+    """An index, wherever it is kept: in this process (`ToolIndex`), or in a database (`PostgresIndex`)."""
+
+    def __len__(self) -> int: ...
+
+    def search(
+        self, query: str, *, limit: int = 5, where: ToolFilter | None = None, options: SearchOptions | None = None
+    ) -> SearchResult: ...
+
+    async def search_async(
+        self, query: str, *, limit: int = 5, where: ToolFilter | None = None, options: SearchOptions | None = None
+    ) -> SearchResult: ...
+
+    def only(self, where: ToolFilter) -> "SearchIndex": ...
+
+    def explain(self, query: str, name: str, *, options: SearchOptions | None = None) -> Explanation: ...
+
+    def similar(self, name: str, *, limit: int = 5) -> tuple[Hit, ...]: ...
+
+    def learn(self, query: str, name: str) -> None: ...
+
+    @property
+    def close(self) -> Callable[[], None]:
+        """Stop following the catalog, and close all connections."""
+        ...
+
+
+def open_index(
+    catalog: ToolSet, embedder: Embedder | None = None, *, url: str | None = None, tenant: str = "catalog"
+) -> SearchIndex:
+    """An index that follows a catalog: in memory, or with `url` in that PostgreSQL database, where replicas share it.
+
+    In the database each embedder has an index of its own under the tenant. Close the index when you are done: it holds
+    connections.
+
+    Raises:
+        MissingExtraError: The packages for PostgreSQL are not installed.
+    """
+    if url is None:
+        return ToolIndex(catalog, embedder)
+    require("postgres", "An index in PostgreSQL")
+    from toolcrib.postgres.index.index import PostgresIndex  # late: only this index needs the extra
+
+    embedder = embedder or BuiltinEmbedder()
+    return PostgresIndex(url, embedder, tenant=f"{tenant}:{embedder.id}", catalog=catalog)
 
 
 class ToolIndex:
@@ -140,7 +201,8 @@ class ToolIndex:
         with self._lock:
             tool_id = self._tool_id(name)
             result, answer = self._finish(pending)
-            return explanation(self._corpus, pending.query, result, answer, tool_id, pending.warnings)
+            tool = self._explained(tool_id, query, result)
+            return explanation(pending.query, result, answer, tool, self._corpus.meanings, pending.warnings)
 
     def similar(self, name: str, *, limit: int = 5) -> tuple[Hit, ...]:
         """The tools nearest in meaning to one tool; without a dense arm, those that share its words."""
@@ -212,6 +274,20 @@ class ToolIndex:
         if where is not None:
             named = [tool_id for tool_id in named if where(self._corpus.tool(tool_id))]
         return result, decide(query, result, named, tools=len(self._corpus))
+
+    def _explained(self, tool_id: int, query: str, result: FusedResult) -> ExplainedTool:
+        corpus = self._corpus
+        tool, nearest = corpus.tool(tool_id), ""
+        if corpus.dense is not None and result.vector is not None and has_score(result, tool_id):
+            nearest = passages(tool)[corpus.dense.nearest_passage(result.vector, tool_id)]
+        return ExplainedTool(
+            name=tool.name,
+            tool_id=tool_id,
+            every=corpus.lexical.search(query, len(corpus)),
+            matched=corpus.lexical.matched([tool_id], result.words.matches[0].asked)[0],
+            nearest=nearest,
+            tools=len(corpus),
+        )
 
     def _follow(self) -> None:
         """Apply what the catalog announced, without the embedder."""

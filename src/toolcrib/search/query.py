@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.search.confidence import Calibration, Ranking, confidence_features
-from toolcrib.search.corpus import Corpus
-from toolcrib.search.dense import ABSENT, DEPTH, Similarity, passages
+from toolcrib.search.dense import ABSENT, DEPTH, Similarity
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
 from toolcrib.search.embedders.embedder import Embedder
 from toolcrib.search.fusion import Fusion, LexicalFeatures, WordsOfTools, gather, lexical_features, rerank_depth
 from toolcrib.search.kernels.rows import Vectors
-from toolcrib.search.lexical import LexicalMatch, with_typos_fixed
+from toolcrib.search.lexical import LexicalMatch, QueryTerm, with_typos_fixed
 from toolcrib.search.rerank import LateInteraction
 from toolcrib.search.result import Explanation, Path, SearchResult
 from toolcrib.search.text import STOP_WORDS, content_words, is_unspaced, words
@@ -368,21 +367,37 @@ def without_search(query: str, limit: int) -> SearchResult | None:
 # Why a tool has its rank. The answer to "why was my tool not found?".
 
 
-def explanation(
-    corpus: Corpus, query: PendingQuery, result: FusedResult, answer: Answer, tool_id: int, warnings: tuple[str, ...]
-) -> Explanation:
-    """What both arms found about one tool in one search."""
-    tool, strategy, terms = corpus.tool(tool_id), query.strategy, result.words.matches[0].asked
-    every = corpus.lexical.search(query.text, len(corpus))
-    matched = corpus.lexical.matched([tool_id], terms)[0]
-    order = [found for found, _ in answer.ranking]
+class ExplainedTool(NamedTuple):
+    """What an index knows of one tool, as far as an explanation needs it."""
+
+    name: str
+    tool_id: int
+    every: LexicalMatch  # the whole lexical ranking
+    matched: Sequence[QueryTerm]  # the terms of the query that its texts contain
+    nearest: str  # its text that is nearest to the query; empty when nothing was compared
+    tools: int  # in the index
+
+
+def has_score(result: FusedResult, tool_id: int) -> bool:
+    """Whether the dense arm compared a tool with the query."""
     scores = result.similarity.scores
-    has_score = tool_id < len(scores) and bool(scores[tool_id] > ABSENT)
+    return tool_id < len(scores) and bool(scores[tool_id] > ABSENT)
+
+
+def explanation(
+    query: PendingQuery,
+    result: FusedResult,
+    answer: Answer,
+    tool: ExplainedTool,
+    meanings: LateInteraction,
+    warnings: tuple[str, ...],
+) -> Explanation:
+    """What both arms found about one tool in one search. Both indexes use it."""
+    strategy, terms, every, tool_id = query.strategy, result.words.matches[0].asked, tool.every, tool.tool_id
+    order = [found for found, _ in answer.ranking]
+    scores, is_scored = result.similarity.scores, has_score(result, tool_id)
     # Without a score nothing was reranked, and the table of the embedder is not loaded for it.
-    coverage = corpus.meanings.read(result.words.corrected[0], [tool_id] if has_score else [])
-    nearest = ""
-    if corpus.dense is not None and result.vector is not None and has_score:
-        nearest = passages(tool)[corpus.dense.nearest_passage(result.vector, tool_id)]
+    coverage = meanings.read(result.words.corrected[0], [tool_id] if is_scored else [])
     return Explanation(
         query=query.text,
         name=tool.name,
@@ -391,17 +406,17 @@ def explanation(
         path=answer.path,
         confidence=1.0 if answer.path == "exact" else result.confidence,
         reason=answer.reason,
-        tools=len(corpus),
+        tools=tool.tools,
         lexical_rank=every.numbers.index(tool_id) + 1 if tool_id in every.numbers else None,
         lexical_score=dict(zip(every.numbers, every.scores, strict=True)).get(tool_id, 0.0),
-        matched=tuple(term.word for term in matched),
+        matched=tuple(term.word for term in tool.matched),
         guessed=tuple(
             (term.word, (term.meant,) if term.meant else term.terms) for term in terms if term.guessed or term.meant
         ),
-        missing=tuple(term.word for term in terms if term not in matched),
-        dense_rank=int((scores > scores[tool_id]).sum()) + 1 if has_score else None,
-        cosine=float(scores[tool_id]) if has_score else None,
-        nearest=nearest,
+        missing=tuple(term.word for term in terms if term not in tool.matched),
+        dense_rank=int((scores > scores[tool_id]).sum()) + 1 if is_scored else None,
+        cosine=float(scores[tool_id]) if is_scored else None,
+        nearest=tool.nearest,
         asked=float(coverage.asked.sum()),
         told=float(coverage.told.sum()),
         lexical_sure=result.words.confidence,

@@ -20,7 +20,7 @@ from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.discovery.visibility import visibility_for
 from toolcrib.errors import StoreError, UnknownSessionError
 from toolcrib.policy.policy import Decision, Policy, Rule
-from toolcrib.search.index import ToolIndex
+from toolcrib.search.index import SearchIndex
 from toolcrib.server.metrics import Metrics
 from toolcrib.server.runs import Runs
 from toolcrib.serving import Options
@@ -145,7 +145,7 @@ class Services:
         return self.served.crib.toolbox()
 
     @property
-    def index(self) -> ToolIndex:
+    def index(self) -> SearchIndex:
         """The index of what callers may know of."""
         crib = self.served.crib
         if crib.policy.hides_nothing(crib.role):

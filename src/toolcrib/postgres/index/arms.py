@@ -305,15 +305,15 @@ class PostgresLexical:
     def __init__(self, connection: "Connection[Any]", request: Request, reading: Reading) -> None:
         self._connection = connection
         self._request = request
-        self._reading = reading
+        self.reading = reading
         self._terms: dict[int, bytes] = {}  # of the tools that were ranked
 
     def __len__(self) -> int:
-        return self._reading.size.tools
+        return self.reading.size.tools
 
     def search(self, text: str, limit: int) -> LexicalMatch:
         """The `limit` tools that share the most telling words with the text."""
-        asked = self._reading.words[text]
+        asked = self.reading.words[text]
         weights = self._weights(asked)
         rows: list[tuple[int, int, bytes]] = self._candidates(list(weights)) if weights else []
         if not rows:
@@ -335,19 +335,19 @@ class PostgresLexical:
 
     def _weights(self, asked: Sequence[QueryTerm]) -> dict[str, float]:
         """What each term of a text counts; one that two words have counts twice."""
-        tools = self._reading.size.tools
+        tools = self.reading.size.tools
         weights: dict[str, float] = {}
         for word in asked:
             for term in word.terms:
-                count = self._reading.frequency[term]
+                count = self.reading.frequency[term]
                 rarity = np.log(1 + (tools - count + 0.5) / (count + 0.5))
                 weights[term] = weights.get(term, 0.0) + guess_strength(word) * float(rarity)
         return weights
 
     def _candidates(self, terms: Sequence[str]) -> list[tuple[int, int, bytes]]:
         rare, frequent, room = list[str](), list[str](), ENOUGH
-        for term in sorted(terms, key=lambda term: (self._reading.frequency[term], term)):
-            room -= self._reading.frequency[term]
+        for term in sorted(terms, key=lambda term: (self.reading.frequency[term], term)):
+            room -= self.reading.frequency[term]
             (rare if room >= 0 else frequent).append(self._quoted(term))
         found = {row[0]: row for row in (self._fetched(" | ".join(rare), None) if rare else ())}
         for terms in _combined(frequent):
@@ -382,7 +382,7 @@ class PostgresLexical:
         place[place == len(hashes)] = 0
         hit = hashes[order][place] == held["hash"]
         worth = np.array(list(weights.values()))[order][place[hit]]
-        size = self._reading.size
+        size = self.reading.size
         lengths = rounded_lengths(np.array([row[1] for row in rows], dtype=np.int64))
         norms = K1 * (1 - B + B * lengths / (size.tokens / max(1, size.tools)))
         counts, owners = held["count"][hit].astype(np.float64), owners[hit]

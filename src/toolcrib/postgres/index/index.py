@@ -5,52 +5,53 @@ pgvector's graph and a full-text index of our own terms, each within one tenant 
 """
 
 import asyncio
-import logging
-from collections.abc import Callable, Collection, Generator, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
-from threading import Lock
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
+from dataclasses import dataclass, replace
 from time import monotonic, perf_counter
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toolcrib.errors import PolicyError, StoreError
-from toolcrib.postgres.database import PostgresAddress, PostgresDatabase
-from toolcrib.postgres.index.arms import PostgresDense, PostgresLexical, PostgresWords, Request, Sample, Size
+from toolcrib.errors import PolicyError, UnknownToolError
+from toolcrib.postgres.index.arms import PostgresDense, PostgresLexical, Request, Size
+from toolcrib.postgres.index.explain import ToolRow, similar_hits, similar_tools
 from toolcrib.postgres.index.filter import Filter, PolicyView, policy_filter
-from toolcrib.postgres.index.rows import SHARED, component, hashes_of, spelled, table_of, term_hash
+from toolcrib.postgres.index.rows import hashes_of, spelled, term_hash
+from toolcrib.postgres.index.tenant import CONNECTIONS, CatalogFollower, TenantIndex
 from toolcrib.postgres.index.writer import PostgresWriter, drop_slow_indexes, make_slow_indexes
-from toolcrib.postgres.migrations import migrate
 from toolcrib.search.corpus import ToolFilter, names_in
-from toolcrib.search.dense import Similarity
+from toolcrib.search.dense import Similarity, passages
 from toolcrib.search.embedders.builtin import BuiltinEmbedder, checked
 from toolcrib.search.embedders.embedder import Embedder, FallibleEmbedder
+from toolcrib.search.index import ToolSet
 from toolcrib.search.kernels.rows import Vectors
 from toolcrib.search.lexical import QueryTerm
 from toolcrib.search.query import (
     DEFAULT_OPTIONS,
     STRATEGIES,
+    Answer,
+    ExplainedTool,
+    FusedResult,
     PendingQuery,
     QueryRunner,
     SearchOptions,
     Strategy,
     clamp_limit,
     decide,
+    explanation,
+    has_score,
     strategy_for,
     texts_of,
     without_search,
 )
 from toolcrib.search.rerank import LateInteraction
-from toolcrib.search.result import Hit, SearchResult, companion_reason, why, with_companions
+from toolcrib.search.result import Explanation, Hit, SearchResult, companion_reason, why, with_companions
 from toolcrib.tools.tool import Tool
 
 if TYPE_CHECKING:
     from psycopg import Connection
-    from psycopg_pool import ConnectionPool
 
 
 # From a ranking to the answer, out of a database: names, reasons, and the companions of the best tools.
@@ -90,14 +91,20 @@ def answer(
     asked: Sequence[QueryTerm],
     ranking: Sequence[tuple[int, float]],
     limit: int,
+    known: Container[str] | None = None,
 ) -> tuple[Hit, ...]:
-    """The hits, with the companions of the best of them."""
+    """The hits, with the companions of the best of them; only those that are `known`, if that is given."""
     best = [(request.identities[number], share) for number, share in ranking[: limit * 2]]
     found = _found(connection, request, [identity for identity, _ in best])
+    if known is not None:
+        found = {identity: tool for identity, tool in found.items() if tool.name in known}
     tools = {found[identity].name: found[identity] for identity, _ in best if identity in found}
     there = _visible(connection, request, {other for tool in tools.values() for other in tool.related})
     ranked = [(found[identity].name, share) for identity, share in best if identity in found]
-    companions = {name: [other for other in tool.related if other in there] for name, tool in tools.items()}
+    companions = {
+        name: [other for other in tool.related if other in there and (known is None or other in known)]
+        for name, tool in tools.items()
+    }
     return tuple(
         Hit(name=name, score=share, why=companion_reason(owner) if owner else why(_matched_words(tools[name], asked)))
         for name, share, owner in with_companions(ranked, companions, limit)
@@ -126,158 +133,11 @@ def _matched_words(tool: _Found, asked: Sequence[QueryTerm]) -> list[str]:
     return [word.meant or word.word for word in matched]
 
 
-# A tenant's place in an index in PostgreSQL: its connections, its tables, its number.
-
-CONNECTIONS = 4
-WAIT_SECONDS = 30.0
-# For every connection of ours. Walking the graph goes on until enough tools of the tenant are found. All that we ask
-# has an index; a planner that reads or sorts whole tables instead is mistaken, as one without statistics is.
-SETTINGS = (
-    "SET hnsw.ef_search = 200",
-    "SET hnsw.iterative_scan = relaxed_order",
-    "SET enable_sort = off",
-    "SET enable_seqscan = off",
-    "SET jit = off",
-    "SET work_mem = '32MB'",  # so that the tools with a frequent word are remembered one by one, not by page
-)
-Result = TypeVar("Result")
-logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    """What there is once the database was reached."""
-
-    pool: "ConnectionPool[Any]"
-    tenant: int
-    words: PostgresWords
-    sample: Sample
-
-
-class TenantIndex:
-    """Opened when it is first used; safe under threads."""
-
-    def __init__(self, url: str, tenant: str, embedder: Embedder, *, connections: int = CONNECTIONS) -> None:
-        self._url = url
-        self._address = PostgresAddress.read(url)
-        self._tenant_name = tenant
-        self._embedder = embedder
-        self._connections = connections
-        self._lock = Lock()
-        self._opened: _Opened | None = None
-
-    @property
-    def table(self) -> str:
-        """Where its tools are."""
-        return table_of(self._embedder.dimensions)
-
-    @property
-    def tenant(self) -> int:
-        """The number that every one of its rows has."""
-        return self._open().tenant
-
-    @property
-    def words(self) -> PostgresWords:
-        """The words of its tools."""
-        return self._open().words
-
-    @property
-    def sample(self) -> Sample:
-        """Some of its vectors."""
-        return self._open().sample
-
-    def size(self, connection: "Connection[Any]") -> Size:
-        """How much there is now."""
-        query = "SELECT tools, tokens, revision FROM toolcrib_index WHERE id = %s"
-        tools, tokens, revision = connection.execute(query, (self.tenant,)).fetchone() or (0, 0, 0)
-        return Size(tools=tools, tokens=tokens, revision=revision)
-
-    @contextmanager
-    def connection(self) -> "Generator[Connection[Any]]":
-        """A connection on which each statement is kept at once."""
-        from toolcrib.postgres.errors import translated_errors
-
-        pool = self._open().pool
-        with translated_errors(self._address.place), pool.connection() as connection:
-            yield connection
-
-    def read(self, work: "Callable[[Connection[Any]], Result]") -> Result:
-        """What `work` reads; asked once more, on another connection, when the first one broke."""
-        from toolcrib.postgres.errors import is_connection_lost, translated_errors
-
-        pool = self._open().pool
-        with translated_errors(self._address.place):
-            try:
-                with pool.connection() as connection:
-                    return work(connection)
-            except Exception as error:
-                if isinstance(error, StoreError) or not is_connection_lost(error):
-                    raise
-                logger.info("The connection to %s broke; it is asked again.", self._address.place)
-            pool.check()
-            with pool.connection() as connection:
-                return work(connection)
-
-    def close(self) -> None:
-        """Let go of all connections; a later use opens them again."""
-        with self._lock:
-            opened, self._opened = self._opened, None
-        if opened is not None:
-            opened.pool.close()
-
-    def _open(self) -> "_Opened":
-        with self._lock:
-            if self._opened is None:
-                # The tables are brought up by code for event loops, and we may stand in one.
-                with ThreadPoolExecutor(1) as aside:
-                    number = aside.submit(asyncio.run, self._prepare()).result()
-                self._opened = _Opened(self._pool(), number, PostgresWords(number), Sample(number, self.table))
-            return self._opened
-
-    def _pool(self) -> "ConnectionPool[Any]":
-        from psycopg_pool import ConnectionPool
-
-        return ConnectionPool(
-            kwargs={**self._address.parameters, "autocommit": True},
-            min_size=1,
-            max_size=self._connections,
-            timeout=WAIT_SECONDS,
-            configure=_configure,
-            open=True,
-        )
-
-    async def _prepare(self) -> int:
-        embedder = self._embedder
-        async with PostgresDatabase(self._url) as database, database.own_connection() as connection:
-            await migrate(connection, SHARED)
-            await migrate(connection, component(embedder.dimensions))
-            query = "SELECT id, embedder FROM toolcrib_index WHERE tenant = %s"
-            found = await (await connection.execute(query, (self._tenant_name,))).fetchone()
-            if found is None:  # only then: a standby that is only read has to be of use, too
-                await connection.execute(
-                    "INSERT INTO toolcrib_index (tenant, embedder, dimensions) VALUES (%s, %s, %s)"
-                    " ON CONFLICT DO NOTHING",
-                    (self._tenant_name, embedder.id, embedder.dimensions),
-                )
-                found = await (await connection.execute(query, (self._tenant_name,))).fetchone()
-            number, made_by = found or (0, "")
-        if made_by != embedder.id:
-            raise StoreError(
-                f"The index of {self._tenant_name!r} was made with {made_by}, not with {embedder.id}.",
-                hint=f"Open it with {made_by}, or make an index under another tenant.",
-            )
-        return number
-
-
-def _configure(connection: "Connection[Any]") -> None:
-    for setting in SETTINGS:
-        connection.execute(setting.encode())
-
-
 class PostgresIndex:
     """The tools of one tenant. It holds none of them itself: replicas may share it, and start at once.
 
-    Use it in `with`, or `close` it.
+    Use it in `with`, or `close` it. With a `catalog` it follows that one, as `ToolIndex` does: changes are written
+    before the next search, and only tools of the catalog are found. Several replicas may follow the same tools.
     """
 
     def __init__(
@@ -289,27 +149,32 @@ class PostgresIndex:
         strategies: Sequence[Strategy] = STRATEGIES,
         options: SearchOptions = DEFAULT_OPTIONS,
         connections: int = CONNECTIONS,
+        catalog: ToolSet | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._embedder = checked(embedder or BuiltinEmbedder())
         self._reader = self._embedder if isinstance(self._embedder, BuiltinEmbedder) else BuiltinEmbedder()
-        self._shelf = TenantIndex(url, tenant, self._embedder, connections=connections)
+        self._tenant = TenantIndex(url, tenant, self._embedder, connections=connections)
         self._strategies = strategies
         self._options = options
         self._filters: tuple[Filter, ...] = ()
         self._fallible = FallibleEmbedder(self._embedder, clock)
+        self._follower = (
+            None if catalog is None else CatalogFollower(self._tenant, self._embedder, catalog, self._fallible)
+        )
 
     def __len__(self) -> int:
         """How many tools the tenant has."""
-        return self._shelf.read(self._shelf.size).tools
+        self._catch_up()
+        return self._tenant.read(self._tenant.size).tools
 
     def put(self, tools: Iterable[Tool], *, removed: Sequence[str] = ()) -> int:
         """Hold these tools, each in the place of the one with its name, after `removed` went; gives how many changed.
 
         Tools that are there already, word for word, cost a look: every replica may put its own.
         """
-        writer = PostgresWriter(self._shelf.tenant, self._embedder)
-        with self._shelf.connection() as connection:
+        writer = PostgresWriter(self._tenant.tenant, self._embedder)
+        with self._tenant.connection() as connection:
             return writer.apply(connection, removed, tools)
 
     def remove(self, names: Sequence[str]) -> int:
@@ -318,8 +183,8 @@ class PostgresIndex:
 
     def fill(self, tools: Iterable[Tool]) -> None:
         """Hold very many tools at once. Into empty tables this is many times as fast as `put`."""
-        writer = PostgresWriter(self._shelf.tenant, self._embedder)
-        with self._shelf.connection() as connection:
+        writer = PostgresWriter(self._tenant.tenant, self._embedder)
+        with self._tenant.connection() as connection:
             emptied = drop_slow_indexes(connection, self._embedder.dimensions)
             try:
                 writer.apply(connection, (), tools)
@@ -338,16 +203,10 @@ class PostgresIndex:
         limit = clamp_limit(limit)
         if (empty := without_search(query, limit)) is not None:
             return empty
-        request = Request(self._shelf.table, self._shelf.tenant, (*self._filters, *_filters(where)))
-        chosen = options or self._options
-        pending = self._shelf.read(lambda connection: self._start(connection, request, query, chosen))
-        vectors, warnings = None, ()
-        if pending.query.needs_vectors:
-            # No connection is held meanwhile: this may be a call over the network.
-            vectors, warnings = self._fallible.embed_queries(pending.query.words.corrected)
-        found = self._shelf.read(lambda connection: self._finish(connection, request, pending, vectors, limit))
+        pending = self._start(query, options or self._options, where)
+        found = self._tenant.read(lambda connection: self._hits(connection, pending, limit))
         took_ms = (perf_counter() - began) * 1000
-        return SearchResult(**found, took_ms=took_ms, warnings=warnings)
+        return SearchResult(**found, took_ms=took_ms, warnings=pending.warnings)
 
     async def search_async(
         self, query: str, *, limit: int = 5, where: ToolFilter | None = None, options: SearchOptions | None = None
@@ -362,9 +221,33 @@ class PostgresIndex:
         view._filters = (*self._filters, *_filters(where))
         return view
 
+    def explain(self, query: str, name: str, *, options: SearchOptions | None = None) -> Explanation:
+        """Why a tool has its rank for a request. Its nearest text is given only for tools of the catalog it follows."""
+        pending = self._start(query, options or self._options, None, complete=True)
+        return self._tenant.read(lambda connection: self._explain(connection, pending, name))
+
+    def similar(self, name: str, *, limit: int = 5) -> tuple[Hit, ...]:
+        """The tools nearest in meaning to one tool."""
+        self._catch_up()
+        request = self._request(None)
+
+        def compare(connection: "Connection[Any]") -> tuple[Hit, ...]:
+            row = self._row(connection, request, name)
+            dense = PostgresDense(connection, request, self._tenant.sample, self._tenant.size(connection).tools)
+            found = similar_tools(connection, request, row, dense)
+            known = self._known
+            return similar_hits([one for one in found if known is None or one[0] in known][: max(0, limit)])
+
+        return self._tenant.read(compare)
+
+    def learn(self, query: str, name: str) -> None:
+        """Does nothing: what one replica learned would change the answers of all."""
+
     def close(self) -> None:
-        """Let go of all connections."""
-        self._shelf.close()
+        """Close all connections, and stop following the catalog."""
+        if self._follower is not None:
+            self._follower.close()
+        self._tenant.close()
 
     def __enter__(self) -> Self:
         return self
@@ -374,25 +257,88 @@ class PostgresIndex:
     ) -> None:
         self.close()
 
-    def _start(self, connection: "Connection[Any]", request: Request, query: str, options: SearchOptions) -> "_Pending":
-        size = self._shelf.size(connection)
+    @property
+    def _known(self) -> ToolSet | None:
+        """The tools that may be found: another replica may have more, or remove one later."""
+        return None if self._follower is None else self._follower.catalog
+
+    def _request(self, where: ToolFilter | None) -> Request:
+        return Request(self._tenant.table, self._tenant.tenant, (*self._filters, *_filters(where)))
+
+    def _catch_up(self) -> tuple[str, ...]:
+        return () if self._follower is None else self._follower.catch_up()
+
+    def _start(
+        self, text: str, options: SearchOptions, where: ToolFilter | None, *, complete: bool = False
+    ) -> "_Pending":
+        """Run the lexical pass, and embed the query if its vectors are needed; with `complete` also if they are not."""
+        warnings = self._catch_up()
+        pending = self._tenant.read(lambda connection: self._lexical_pass(connection, text, options, where))
+        if self._follower is not None:
+            was_written, failed = self._follower.restore_missing(pending.size.revision)
+            warnings = warnings or failed
+            if was_written:
+                pending = self._tenant.read(lambda connection: self._lexical_pass(connection, text, options, where))
+        query = pending.query
+        if not query.needs_vectors and not (complete and options.arms == "both"):
+            return replace(pending, warnings=warnings)
+        # No connection is held meanwhile: this may be a call over the network.
+        vectors, failed = self._fallible.embed_queries(query.words.corrected)
+        return replace(pending, vectors=vectors, warnings=warnings or failed)
+
+    def _lexical_pass(
+        self, connection: "Connection[Any]", text: str, options: SearchOptions, where: ToolFilter | None
+    ) -> "_Pending":
+        request, size = self._request(where), self._tenant.size(connection)
         strategy = strategy_for(size.tools, self._strategies)
-        terms = self._shelf.words.read(connection, texts_of(query, options, strategy), size)
+        terms = self._tenant.words.read(connection, texts_of(text, options, strategy), size)
         arms = _Arms(PostgresLexical(connection, request, terms), LateInteraction(self._reader))
         runner = QueryRunner(arms, self._embedder)
-        return _Pending(query=runner.start(query, options, strategy), size=size, arms=arms, runner=runner)
+        return _Pending(request, runner.start(text, options, strategy), size, arms, runner)
 
     def _finish(
-        self, connection: "Connection[Any]", request: Request, pending: "_Pending", vectors: Vectors | None, limit: int
-    ) -> dict[str, Any]:
-        query, tools = pending.query, pending.size.tools
-        if vectors is not None:
-            pending.arms.dense = PostgresDense(connection, request, self._shelf.sample, tools)
-            pending.arms.ranked = sorted({tool_id for match in query.words.matches for tool_id in match.numbers})
-        result = pending.runner.finish(query, vectors)
-        decided = decide(query, result, ids_named_in(connection, request, query.text), tools=tools)
-        hits = answer(connection, request, query.words.matches[0].asked, decided.ranking, limit)
+        self, connection: "Connection[Any]", pending: "_Pending", *, explained: Sequence[int] = ()
+    ) -> tuple[FusedResult, Answer]:
+        """Rank the tools and decide. The dense arm also compares the tools that are `explained`."""
+        query, request, tools = pending.query, pending.request, pending.size.tools
+        if pending.vectors is not None:
+            ranked = {*explained, *(tool_id for match in query.words.matches for tool_id in match.numbers)}
+            pending.arms.dense = PostgresDense(connection, request, self._tenant.sample, tools)
+            pending.arms.ranked = sorted(ranked)
+        result = pending.runner.finish(query, pending.vectors)
+        return result, decide(query, result, ids_named_in(connection, request, query.text), tools=tools)
+
+    def _hits(self, connection: "Connection[Any]", pending: "_Pending", limit: int) -> dict[str, Any]:
+        _, decided = self._finish(connection, pending)
+        terms = pending.query.words.matches[0].asked
+        hits = answer(connection, pending.request, terms, decided.ranking, limit, self._known)
         return {"hits": hits, "confidence": decided.confidence, "path": decided.path, "reason": decided.reason}
+
+    def _explain(self, connection: "Connection[Any]", pending: "_Pending", name: str) -> Explanation:
+        query, size = pending.query, pending.size
+        row = self._row(connection, pending.request, name)
+        result, decided = self._finish(connection, pending, explained=[row.tool_id])
+        known, nearest = self._known, ""
+        if known is not None and name in known and result.vector is not None and has_score(result, row.tool_id):
+            nearest = passages(known.get(name))[row.nearest_passage(result.vector)]
+        lexical = PostgresLexical(connection, pending.request, pending.arms.lexical.reading)
+        tool = ExplainedTool(
+            name=name,
+            tool_id=row.tool_id,
+            every=lexical.search(query.text, max(1, size.tools)),
+            matched=row.matched(query.words.matches[0].asked),
+            nearest=nearest,
+            tools=size.tools,
+        )
+        return explanation(query, result, decided, tool, pending.arms.meanings, pending.warnings)
+
+    def _row(self, connection: "Connection[Any]", request: Request, name: str) -> ToolRow:
+        known = self._known
+        row = ToolRow.fetch(connection, request, name) if known is None or name in known else None
+        if row is None:
+            names = () if known is None else _visible(connection, request, [tool.name for tool in known])
+            raise UnknownToolError(name, sorted(names))
+        return row
 
 
 @dataclass(slots=True)
@@ -413,14 +359,17 @@ class _Arms:
         return seen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _Pending:
     """A query between its two halves."""
 
+    request: Request
     query: PendingQuery
     size: Size
     arms: _Arms
     runner: QueryRunner
+    vectors: Vectors | None = None
+    warnings: tuple[str, ...] = ()
 
 
 def _filters(where: ToolFilter | None) -> tuple[Filter, ...]:

@@ -14,7 +14,7 @@ from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.errors import UnknownToolError
 from toolcrib.evals.retrieval import discoverability
 from toolcrib.policy.policy import Decision
-from toolcrib.search.index import ToolIndex
+from toolcrib.search.index import SearchIndex
 from toolcrib.search.query import SearchOptions
 from toolcrib.search.result import Hit
 from toolcrib.server.middleware import http_error
@@ -64,7 +64,7 @@ def _search(house: Services, query: str, limit: int) -> Found:
     )
 
 
-def _explained(index: ToolIndex, toolbox: Toolbox, query: str, hit: Hit) -> ExplainedHit:
+def _explained(index: SearchIndex, toolbox: Toolbox, query: str, hit: Hit) -> ExplainedHit:
     why = index.explain(query, hit.name)
     tool = toolbox.find(hit.name)
     return ExplainedHit(

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from toolcrib.search import kernels
 from toolcrib.search.dense import Floats
-from toolcrib.search.fusion import WEIGHTS, Candidates, LexicalFeatures, Network, fitted
+from toolcrib.search.fusion import WEIGHTS, Candidates, Network, fitted
 from toolcrib.search.kernels.rows import Vectors
+from toolcrib.search.lexical import LexicalFeatures
 
 Ranking = list[tuple[int, float]]
 OUTLOOK = 7  # what `confidence_features` adds to the features of a request
@@ -26,15 +28,15 @@ class Calibration:
 
     def p_lexical(self, said: LexicalFeatures) -> float:
         """How likely the lexical arm's first tool is the right one, from what that arm alone can know."""
-        return _probability(self._lexical(np.array(said)))
+        return _probability(self._lexical, np.array(said))
 
     def p_first(self, confidence_features: Floats) -> float:
         """How likely the first tool of the ranking is the right one."""
-        return _probability(self._first(confidence_features))
+        return _probability(self._first, confidence_features)
 
     def p_answerable(self, confidence_features: Floats) -> float:
         """How likely the catalog has a tool for this request at all."""
-        return _probability(self._serves(confidence_features))
+        return _probability(self._serves, confidence_features)
 
     def small_talk(self, query: Vectors) -> float:
         """How much a request sounds like small talk; only the built-in embedder's vectors can be read this way."""
@@ -73,5 +75,8 @@ def confidence_features(evidence: Candidates, ranking: Ranking, parts: int, smal
     )
 
 
-def _probability(logit: Floats) -> float:
+def _probability(network: Network, features: Floats) -> float:
+    """The sigmoid of the network's only output."""
+    logit = np.empty_like(network.bias)
+    kernels.network(features, logit, *network)
     return 1 / (1 + exp(-min(max(float(logit[0]), -30.0), 30.0)))

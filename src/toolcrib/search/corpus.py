@@ -15,7 +15,7 @@ from toolcrib.search.embedders.embedder import Embedder
 from toolcrib.search.kernels.rows import Vectors
 from toolcrib.search.lexical import LexicalIndex, QueryTerm
 from toolcrib.search.rerank import LateInteraction
-from toolcrib.search.result import MAX_COMPANIONS, Hit, companion_reason, why, with_companions
+from toolcrib.search.result import MAX_COMPANIONS, Hit, companion_reason, likely_hits, why, with_companions
 from toolcrib.search.text import words
 from toolcrib.search.usage import Usage, moved_toward
 from toolcrib.tools.tool import Tool
@@ -164,12 +164,7 @@ class Corpus:
         """How near the tools that are allowed are to each vector; empty when there is no dense arm yet."""
         if self.dense is None:
             return []
-        scores = self.dense.scores(vectors)
-        if allowed is not None:
-            present = self.dense.alive & allowed[: len(self.dense)]
-        else:
-            present = None if self.dense.full else self.dense.alive
-        return [Similarity.of(row, present) for row in scores]
+        return self.dense.similarities(vectors, allowed)
 
     def move(self, number: int) -> None:
         """Let a tool's vector follow its use, as soon as the dense arm settles."""
@@ -227,15 +222,16 @@ def hits_of(
     """The hits, with the companions of the best of them."""
     best = ranking[: limit + MAX_COMPANIONS]  # companions may be among them
     tools = {corpus.tool(tool_id).name: tool_id for tool_id, _ in best}
+    shares = list(zip(tools, [share for _, share in best], strict=True))
     companions = {
         name: [
             other
-            for other in (*corpus.tool(tool_id).related, *usage.used_with(name))
+            for other in (*corpus.tool(tools[name]).related, *usage.used_with(name))
             if _may_come(corpus, other, where)
         ]
-        for name, tool_id in tools.items()
+        for name, _ in likely_hits(shares, limit)
     }
-    found = with_companions(list(zip(tools, [share for _, share in best], strict=True)), companions, limit)
+    found = with_companions(shares, companions, limit)
     own = [name for name, _, owner in found if not owner]
     matched = corpus.lexical.matched([tools[name] for name in own], terms)
     shown = {name: [term.meant or term.word for term in terms] for name, terms in zip(own, matched, strict=True)}

@@ -154,6 +154,14 @@ class DenseIndex:
             kernels.scores(query, *arrays, self._alive, self._read_at_most, WHOLE, ABSENT, row)
         return scores
 
+    def similarities(self, queries: Vectors, allowed: NDArray[np.bool_] | None = None) -> list["Similarity"]:
+        """The same for each query, with the nearest of the tools that are allowed."""
+        scores = self.scores(queries)
+        present = None if self.full else self._alive
+        if allowed is not None:
+            present = self._alive & allowed[: len(self)]
+        return [Similarity.of(row, present) for row in scores]
+
     def nearest_passage(self, query: Vectors, number: int) -> int:
         """Which of a tool's texts is nearest: 0 for the whole, else the number of the passage."""
         asked = quantize(query[None])

@@ -9,22 +9,19 @@ looks at the signs of the request (`evidence.FEATURES`) and says how much each w
 import json
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from math import log1p
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.search import kernels
 from toolcrib.search.dense import ABSENT, DEPTH, Floats, Similarity
-from toolcrib.search.kernels.plain import leads
-from toolcrib.search.lexical import LexicalMatch, QueryTerm
+from toolcrib.search.lexical import LexicalFeatures, LexicalMatch
 from toolcrib.search.rerank import Coverage, LateInteraction
 
 # What both arms say about one request, side by side: candidates with their scores, and signs of how sure each arm is.
 
-NEARLY = 0.7  # of the best lexical score
 READ_AT_LEAST, READ_ONE_MORE_PER = 16, 600  # candidates that are read word by word, and tools for one more
 FEATURES = (
     "coverage",  # how much of the request, by rarity, the best lexical tool contains
@@ -51,21 +48,6 @@ FEATURES = (
 )
 
 
-class LexicalFeatures(NamedTuple):
-    """The features that the words alone tell, by the names they have in `FEATURES` and in their order."""
-
-    coverage: float
-    known: float
-    lexical_margin: float
-    lexical_lead: float
-    length: float
-    foreign: float
-    size: float
-    matched: float
-    spelled: float
-    ties: float
-
-
 LEXICAL_FEATURES = tuple(FEATURES.index(name) for name in LexicalFeatures._fields)
 
 
@@ -77,38 +59,6 @@ class Candidates(NamedTuple):
     dense: Floats  # standard deviations above the mean
     close: Coverage  # the candidates read word by word
     features: Floats  # in the order of FEATURES
-
-
-class WordsOfTools(Protocol):
-    """What can be asked of a lexical arm about its tools."""
-
-    def __len__(self) -> int: ...
-
-    def matched(self, numbers: Sequence[int], asked: Sequence[QueryTerm]) -> list[list[QueryTerm]]:
-        """The words of a request that the texts of each of these tools contain."""
-        ...
-
-
-def lexical_features(match: LexicalMatch, lexical_index: WordsOfTools) -> LexicalFeatures:
-    """What the lexical arm's matches say about how sure it can be."""
-    # Small lists all over, asked for several times a search: plain Python is faster here than arrays.
-    best_score = match.scores[0] if match.scores else 1.0
-    asked = match.asked
-    best = lexical_index.matched(match.numbers[:3], asked)
-    matched = best[0] if best else []
-    whole = sum([word.rarity for word in asked]) or 1.0
-    nearly = NEARLY * best_score
-    return LexicalFeatures(
-        max([sum([word.weight for word in words]) for words in best], default=0.0) / whole,
-        match.known_share,
-        *leads(match.scores, best_score),
-        log1p(len(asked)) / 3,
-        sum([not word.word.isascii() for word in asked]) / max(1, len(asked)),
-        log1p(len(lexical_index)) / 10,
-        min(len(matched), 4) / 4,
-        sum([not word.guessed for word in matched]) / max(1, len(matched)),
-        len([score for score in match.scores if score > nearly]) / 10,
-    )
 
 
 def gather(
@@ -153,11 +103,6 @@ class Network(NamedTuple):
     def read(cls, path: Path, name: str) -> "Network":
         """The network kept under `name`."""
         return cls(**fitted(path)[name])
-
-    def __call__(self, features: Floats) -> Floats:
-        answers = np.empty_like(self.bias)
-        kernels.network(features, answers, *self)
-        return answers
 
 
 @lru_cache(maxsize=4)

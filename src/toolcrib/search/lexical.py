@@ -10,15 +10,16 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from math import log
+from math import log, log1p
 from sys import intern
 from time import sleep
-from typing import NamedTuple, TypeAlias, cast
+from typing import NamedTuple, Protocol, TypeAlias, cast
 
 from tantivy import Document, Index, Occur, Query, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
 
 from toolcrib.search import kernels
 from toolcrib.search.dense import parameter_texts
+from toolcrib.search.kernels.plain import leads
 from toolcrib.search.text import brands, content_words, is_unspaced, word_terms, words
 from toolcrib.search.typos import Vocabulary, corrected, is_one_edit_apart
 from toolcrib.tools.tool import Tool
@@ -262,3 +263,55 @@ def part_texts(tool: Tool) -> dict[str, str]:
         "category": tool.category,
         "parameters": " ".join(parameter_texts(tool.parameters)),
     }
+
+
+# What the matches say about how confident the lexical arm can be.
+
+NEARLY = 0.7  # of the best lexical score
+
+
+class LexicalFeatures(NamedTuple):
+    """The features that the words alone tell, by the names they have in `FEATURES` and in their order."""
+
+    coverage: float
+    known: float
+    lexical_margin: float
+    lexical_lead: float
+    length: float
+    foreign: float
+    size: float
+    matched: float
+    spelled: float
+    ties: float
+
+
+class WordsOfTools(Protocol):
+    """What can be asked of a lexical arm about its tools."""
+
+    def __len__(self) -> int: ...
+
+    def matched(self, numbers: Sequence[int], asked: Sequence[QueryTerm]) -> list[list[QueryTerm]]:
+        """The words of a request that the texts of each of these tools contain."""
+        ...
+
+
+def lexical_features(match: LexicalMatch, lexical_index: WordsOfTools) -> LexicalFeatures:
+    """What the lexical arm's matches say about how sure it can be."""
+    # Small lists all over, asked for several times a search: plain Python is faster here than arrays.
+    best_score = match.scores[0] if match.scores else 1.0
+    asked = match.asked
+    best = lexical_index.matched(match.numbers[:3], asked)
+    matched = best[0] if best else []
+    whole = sum([word.rarity for word in asked]) or 1.0
+    nearly = NEARLY * best_score
+    return LexicalFeatures(
+        max([sum([word.weight for word in shared]) for shared in best], default=0.0) / whole,
+        match.known_share,
+        *leads(match.scores, best_score),
+        log1p(len(asked)) / 3,
+        sum([not word.word.isascii() for word in asked]) / max(1, len(asked)),
+        log1p(len(lexical_index)) / 10,
+        min(len(matched), 4) / 4,
+        sum([not word.guessed for word in matched]) / max(1, len(matched)),
+        len([score for score in match.scores if score > nearly]) / 10,
+    )

@@ -17,9 +17,9 @@ from toolcrib.search.corpus import Corpus
 from toolcrib.search.dense import ABSENT, DEPTH, Similarity, passages
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
 from toolcrib.search.embedders.embedder import Embedder
-from toolcrib.search.fusion import Fusion, LexicalFeatures, WordsOfTools, gather, lexical_features, rerank_depth
+from toolcrib.search.fusion import Fusion, gather, rerank_depth
 from toolcrib.search.kernels.rows import Vectors
-from toolcrib.search.lexical import LexicalMatch, with_typos_fixed
+from toolcrib.search.lexical import LexicalFeatures, LexicalMatch, WordsOfTools, lexical_features, with_typos_fixed
 from toolcrib.search.rerank import LateInteraction
 from toolcrib.search.result import Explanation, Path, SearchResult
 from toolcrib.search.text import STOP_WORDS, content_words, is_unspaced, words

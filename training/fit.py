@@ -21,7 +21,7 @@ import torch
 from torch.nn import functional as F
 
 from benchmarks.data import MULTILINGUAL, load
-from toolcrib.search.confidence import confidence_features
+from toolcrib.search.confidence import Calibration, confidence_features
 from toolcrib.search.dense import DenseIndex, Similarity, passages
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
 from toolcrib.search.fusion import (
@@ -29,14 +29,12 @@ from toolcrib.search.fusion import (
     WEIGHTS,
     Candidates,
     Fusion,
-    Network,
     fitted,
     gather,
-    lexical_features,
     rerank_depth,
 )
 from toolcrib.search.kernels.plain import SCORE_ROWS, score_matrix
-from toolcrib.search.lexical import LexicalIndex, with_typos_fixed
+from toolcrib.search.lexical import LexicalIndex, lexical_features, with_typos_fixed
 from toolcrib.search.query import parts
 from toolcrib.search.rerank import LateInteraction
 from training.corpus import is_dev
@@ -291,12 +289,14 @@ def fit(cases: list[Case], path: Path) -> None:
     weights["serves"] = fit_probability(outlooks[kept], answerable[kept], weight)
     path.write_text(json.dumps(weights), encoding="utf-8")
     fitted.cache_clear()
-    report(cases, outlooks, Network.read(path, "serves"), found, answerable)
+    report(cases, outlooks, Calibration(path), found, answerable)
 
 
-def report(cases: list[Case], outlooks: np.ndarray, serves: Network, found: np.ndarray, answerable: np.ndarray) -> None:
-    """What a threshold on `serves` costs and saves, on the fitting data."""
-    chance = 1 / (1 + np.exp(-np.array([serves(row)[0] for row in outlooks])))
+def report(
+    cases: list[Case], outlooks: np.ndarray, calibration: Calibration, found: np.ndarray, answerable: np.ndarray
+) -> None:
+    """What a threshold on the probability that any tool serves costs and saves, on the fitting data."""
+    chance = np.array([calibration.p_answerable(row) for row in outlooks])
     groups = np.array([case.group for case in cases])
     for threshold in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6):
         lost = {g: (chance[(groups == g) & found] < threshold).mean() for g in dict.fromkeys(groups)}

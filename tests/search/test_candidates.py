@@ -7,8 +7,8 @@ from hypothesis import given, strategies as st
 from tests.support.search import make, near
 from toolcrib.search.dense import DEPTH, Similarity
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
-from toolcrib.search.fusion import FEATURES, LEXICAL_FEATURES, Candidates, gather, lexical_features, rerank_depth
-from toolcrib.search.lexical import LexicalIndex
+from toolcrib.search.fusion import FEATURES, LEXICAL_FEATURES, Candidates, gather, rerank_depth
+from toolcrib.search.lexical import LexicalIndex, lexical_features
 from toolcrib.search.query import SILENT
 from toolcrib.search.rerank import LateInteraction
 

@@ -15,10 +15,10 @@ from toolcrib.catalog.catalog import Catalog
 from toolcrib.search import kernels
 from toolcrib.search.dense import ABSENT, DenseIndex, Similarity
 from toolcrib.search.embedders.builtin import MODEL, BuiltinEmbedder, known_features
-from toolcrib.search.fusion import Candidates, Fusion, gather, lexical_features
+from toolcrib.search.fusion import Candidates, Fusion, gather
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.kernels import Kernels, plain
-from toolcrib.search.lexical import LexicalIndex
+from toolcrib.search.lexical import LexicalIndex, lexical_features
 from toolcrib.search.query import SearchOptions
 from toolcrib.search.rerank import Coverage, LateInteraction
 from toolcrib.search.result import SearchResult

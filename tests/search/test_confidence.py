@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from toolcrib.search import kernels
 from toolcrib.search.confidence import OUTLOOK, Calibration, confidence_features
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
-from toolcrib.search.fusion import FEATURES, WEIGHTS, Candidates, LexicalFeatures, Network, fitted
+from toolcrib.search.fusion import FEATURES, WEIGHTS, Candidates, Network, fitted
 from toolcrib.search.kernels.plain import SCORE_ROWS
+from toolcrib.search.lexical import LexicalFeatures
 from toolcrib.search.rerank import Coverage
 
 pytestmark = pytest.mark.usefixtures("either_way")
@@ -86,7 +88,9 @@ def test_the_shipped_networks_fit_the_signs(name: str, inputs: int, outputs: int
     network = Network.read(WEIGHTS, name)
     assert (network.mean.shape, network.spread.shape) == ((inputs,), (inputs,))
     assert (network.spread > 0).all()
-    assert network(np.zeros(inputs)).shape == (outputs,)
+    answers = np.full(outputs, np.nan)
+    kernels.network(np.zeros(inputs), answers, *network)
+    assert (network.bias.shape, np.isfinite(answers).all()) == ((outputs,), True)
 
 
 def test_the_shipped_ear_for_small_talk_fits_the_built_in_embedder() -> None:

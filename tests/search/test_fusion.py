@@ -10,9 +10,9 @@ from hypothesis import given, strategies as st
 from tests.support.search import make
 from toolcrib.search.dense import Similarity
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
-from toolcrib.search.fusion import FEATURES, Candidates, Fusion, gather, lexical_features
+from toolcrib.search.fusion import FEATURES, Candidates, Fusion, gather
 from toolcrib.search.kernels.plain import SCORE_ROWS, score_matrix
-from toolcrib.search.lexical import LexicalIndex
+from toolcrib.search.lexical import LexicalIndex, lexical_features
 from toolcrib.search.rerank import Coverage, LateInteraction
 
 pytestmark = pytest.mark.usefixtures("either_way")

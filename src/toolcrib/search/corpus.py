@@ -1,4 +1,4 @@
-"""The tools an index holds, in both arms under one number each."""
+"""The tools of an index: both arms know a tool by the same id."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -15,18 +15,18 @@ from toolcrib.search.embedders.embedder import Embedder
 from toolcrib.search.kernels.rows import Vectors
 from toolcrib.search.lexical import LexicalIndex, QueryTerm
 from toolcrib.search.rerank import LateInteraction
-from toolcrib.search.result import MAX_COMPANIONS, Hit, companion_reason, why, with_companions
+from toolcrib.search.result import MAX_COMPANIONS, Hit, companion_reason, likely_hits, why, with_companions
 from toolcrib.search.text import words
 from toolcrib.search.usage import Usage, moved_toward
 from toolcrib.tools.tool import Tool
 
-# What an index follows: a catalog, as far as it needs to know one, or the part of it that some may see.
+# What an index follows: a catalog, or a filtered part of it.
 
 ToolFilter: TypeAlias = Callable[[Tool], bool]
 
 
 class Step(Protocol):
-    """What a catalog announces: first some tools go, then others come."""
+    """A change of a catalog: the removals come first, then the additions."""
 
     @property
     def added(self) -> Sequence[Tool]: ...
@@ -36,14 +36,14 @@ class Step(Protocol):
 
 
 class ToolFeed(Protocol):
-    """A catalog, as far as an index needs to know it."""
+    """The part of a catalog that an index uses."""
 
     def subscribe(self, listener: Callable[[Step], object], *, replay: bool = False) -> Callable[[], None]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some tools of a catalog, followed as if they were all."""
+    """The tools of a catalog that pass a filter, as a feed of its own."""
 
     catalog: ToolFeed
     where: ToolFilter
@@ -61,14 +61,14 @@ class _PartStep:
     removed: Sequence[str]
 
 
-_NAMES = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")  # whatever could be a tool's name, in a text of any script
+_NAMES = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")  # anything that can be the name of a tool, in a text of any script
 
 
 TOOLS_AT_ONCE = 500
 
 
 class Corpus:
-    """Follows a catalog step by step. Not safe under threads: its owner holds a lock."""
+    """The indexed tools. Not thread-safe: the owner holds a lock."""
 
     def __init__(self, embedder: Embedder, usage: Usage) -> None:
         self._embedder = embedder
@@ -78,12 +78,14 @@ class Corpus:
         self.meanings = LateInteraction(embedder if isinstance(embedder, BuiltinEmbedder) else BuiltinEmbedder())
         self._tools: dict[int, Tool] = {}
         self._numbers: dict[str, int] = {}
-        self._free: list[int] = []  # numbers of tools that left, to be used again
+        self._free: list[int] = []  # ids of removed tools, to be reused
         self._fresh = count()
         self._size = 0
-        self._spelled: dict[str, dict[int, None]] = {}  # names as words; `get_page` and `getPage` read alike
-        self._unread: dict[int, None] = {}  # tools whose vectors are still to be had
-        self._unmoved: dict[int, None] = {}  # tools whose vectors do not follow their use yet
+        self._spelled: dict[
+            str, dict[int, None]
+        ] = {}  # ids by the words of the name: `get_page` and `getPage` are the same
+        self._unread: dict[int, None] = {}  # tools that are not embedded yet
+        self._unmoved: dict[int, None] = {}  # tools whose vectors do not reflect their usage yet
         self._committed = True
 
     def __len__(self) -> int:
@@ -102,16 +104,16 @@ class Corpus:
 
     @property
     def has_pending(self) -> bool:
-        """Whether the dense arm is behind."""
+        """Whether tools wait to be embedded."""
         return bool(self._unread or self._unmoved)
 
     @property
     def numbers(self) -> int:
-        """One more than the largest number in use, or ever used."""
+        """The size of an array indexed by tool id; ids of removed tools included."""
         return self._size
 
     def ids_named_in(self, query: str) -> list[int]:
-        """The tools a request calls by name: `cms_getPage`, `cms get page`, or names within a sentence."""
+        """The tools that a query names: `cms_getPage`, `cms get page`, or a name within a sentence."""
         whole = " ".join(words(query))
         if alike := self._spelled.get(whole):
             exact = self._numbers.get(query.strip())
@@ -120,7 +122,7 @@ class Corpus:
         return [number for number in named if len(words(self._tools[number].name)) > 1]
 
     def apply(self, removed: Sequence[str], added: Sequence[Tool]) -> None:
-        """One step: some tools go, others come. Searches see it after `settle`."""
+        """Remove and add tools. Searches see the change after `commit`."""
         for name in removed:
             if (number := self._numbers.pop(name, None)) is not None:
                 tool = self._tools.pop(number)
@@ -161,22 +163,17 @@ class Corpus:
             self._move_along(self._embedder, self.dense)
 
     def nearness(self, vectors: Vectors, allowed: NDArray[np.bool_] | None) -> list[Similarity]:
-        """How near the tools that are allowed are to each vector; empty when there is no dense arm yet."""
+        """The similarity of the allowed tools to each vector; empty when there is no dense arm yet."""
         if self.dense is None:
             return []
-        scores = self.dense.scores(vectors)
-        if allowed is not None:
-            present = self.dense.alive & allowed[: len(self.dense)]
-        else:
-            present = None if self.dense.full else self.dense.alive
-        return [Similarity.of(row, present) for row in scores]
+        return self.dense.similarities(vectors, allowed)
 
     def move(self, number: int) -> None:
-        """Let a tool's vector follow its use, as soon as the dense arm settles."""
+        """Update the vector of a tool from its usage at the next `embed_pending`."""
         self._unmoved[number] = None
 
     def _read_in(self, embedder: Embedder) -> None:
-        # Some at a time: what is read in stays when the embedder fails later, and memory never holds all twice.
+        # In batches: what is embedded stays when the embedder fails later, and memory never holds everything twice.
         for start in range(0, len(waiting := list(self._unread)), TOOLS_AT_ONCE):
             numbers = waiting[start : start + TOOLS_AT_ONCE]
             blocks = _embedded(embedder.embed_documents, [passages(self._tools[number]) for number in numbers])
@@ -201,12 +198,12 @@ class Corpus:
 
 
 def names_in(query: str) -> list[str]:
-    """What could be names within a sentence: `get_weather`, but not `weather`, which no one can tell from a word."""
+    """Tokens of a sentence that can be tool names: `get_weather`, but not `weather`, which is an ordinary word."""
     return [token.rstrip("-") for token in _NAMES.findall(query) if not (token.isalpha() and token.islower())]
 
 
 def _embedded(embed: Callable[[Sequence[str]], Vectors], blocks: Sequence[Sequence[str]]) -> list[Vectors]:
-    """The vectors of each block of texts, all embedded in one go."""
+    """The vectors of each block of texts, embedded in one call."""
     texts = [text for block in blocks for text in block]
     vectors = embed(texts) if texts else np.zeros((0, 0), dtype=np.float32)
     ends = accumulate((len(block) for block in blocks), initial=0)
@@ -227,15 +224,16 @@ def hits_of(
     """The hits, with the companions of the best of them."""
     best = ranking[: limit + MAX_COMPANIONS]  # companions may be among them
     tools = {corpus.tool(tool_id).name: tool_id for tool_id, _ in best}
+    shares = list(zip(tools, [share for _, share in best], strict=True))
     companions = {
         name: [
             other
-            for other in (*corpus.tool(tool_id).related, *usage.used_with(name))
+            for other in (*corpus.tool(tools[name]).related, *usage.used_with(name))
             if _may_come(corpus, other, where)
         ]
-        for name, tool_id in tools.items()
+        for name, _ in likely_hits(shares, limit)
     }
-    found = with_companions(list(zip(tools, [share for _, share in best], strict=True)), companions, limit)
+    found = with_companions(shares, companions, limit)
     own = [name for name, _, owner in found if not owner]
     matched = corpus.lexical.matched([tools[name] for name in own], terms)
     shown = {name: [term.meant or term.word for term in terms] for name, terms in zip(own, matched, strict=True)}

@@ -1,4 +1,4 @@
-"""The dense arm: which tools mean what the request means. All are compared; every tool has several vectors."""
+"""The dense arm: vector similarity. Exhaustive, without an approximate index; every tool has several vectors."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,9 +11,9 @@ from toolcrib.search import kernels
 from toolcrib.search.kernels.rows import CoarseRows, Places, RowBlocks, Vectors, quantize
 from toolcrib.tools.tool import Tool
 
-# The texts of a tool that get a vector each: a request has to be near one of them, not near their average.
+# Passages: the texts of a tool, embedded one by one. A query has to be near one of them, not near their average.
 
-MAX_PASSAGES = 8  # bounds the memory a chatty catalog takes; what a tool does stands in its first sentences
+MAX_PASSAGES = 8  # bounds memory; what a tool does is in its first sentences
 MIN_LETTERS = 8  # shorter pieces ("e.g.", "Yes") are near everything
 WHOLE_CHARACTERS = 600
 # A tool counts half as a whole and half by its nearest passage: the nearest alone favours tools with many passages.
@@ -37,7 +37,7 @@ def text_passages(
     *,
     category: str = "",
 ) -> list[str]:
-    """The same for a tool that is only texts."""
+    """The same for the texts of a tool."""
     whole = f"{name} {description}"[:WHOLE_CHARACTERS].strip()
     pieces = [piece for piece in _BREAKS.split(description[: 2 * WHOLE_CHARACTERS]) if len(piece) >= MIN_LETTERS]
     # One sentence is already the whole text.
@@ -66,21 +66,21 @@ def _description(details: object) -> str:
     return text if isinstance(text, str) else ""
 
 
-# Above this, the whole texts choose whose passages are read: a search may not walk through all the memory there is.
-# The answer stays the same: of the best five, 998 in 1,000 (requests of the train splits and the MCP catalog).
+# Above this, only the passages of a shortlist are scored, chosen by the vectors of whole tools: scoring every passage
+# is bound by memory. Of the best five, 998 in 1,000 stay the same (requests of the train splits and the MCP catalog).
 EXACT_UP_TO = 300
 SHORTLIST, LONGEST_SHORTLIST = 100, 200  # a twentieth of the tools, within these
-MIN_WASTE = 256  # rows; less is not worth moving the others for
-ABSENT = -2.0  # the score of a number without a tool: farther than any tool can be
+MIN_WASTE = 256  # rows; below this, compaction does not pay
+ABSENT = -2.0  # the score of an id without a tool, below every cosine
 
 _Held: TypeAlias = tuple[NDArray[np.int8], Vectors, NDArray[np.int8], Vectors, Places, Places]
 
 
 class DenseIndex:
-    """Vectors of a changing set of tools. A tool has a number, given by the caller; numbers may be used again.
+    """The vectors of tools, by ids that the caller gives and may reuse.
 
-    `_wholes` has one row a number. `_passages` has the other texts, one block a tool, in the order of coming; when half
-    of all its rows are of tools that left, the rest moves together.
+    `_wholes` has one row per id. `_passages` has a block of rows per tool, in the order of insertion; it is compacted
+    when half of its rows belong to removed tools.
     """
 
     def __init__(self, dimensions: int, *, exact_up_to: int = EXACT_UP_TO, shortlist: int = SHORTLIST) -> None:
@@ -88,34 +88,34 @@ class DenseIndex:
         self._shortlist = shortlist
         self._wholes = CoarseRows(dimensions)
         self._passages = CoarseRows(dimensions)
-        self._blocks = RowBlocks()  # of passages, a block a number
+        self._blocks = RowBlocks()  # of passages, a block per id
         self._alive: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
-        self._held: _Held | None = None  # where all of it lies; None until these are looked for
+        self._held: _Held | None = None  # cached arguments of the kernel; None after a change
 
     def __len__(self) -> int:
         return len(self._alive)
 
     @property
     def full(self) -> bool:
-        """Whether every number has a tool."""
+        """Whether every id has a tool."""
         return bool(self._alive.all())
 
     @property
     def alive(self) -> NDArray[np.bool_]:
-        """Which numbers have a tool."""
+        """Which ids have a tool."""
         return self._alive
 
     def make_room(self, size: int) -> None:
-        """Know all numbers below `size`, also those that get their vectors later."""
+        """Reserve rows for all ids below `size`; their vectors may come later."""
         missing = size - len(self)
         if missing > 0:
-            self._held = None  # before arrays grow: who holds one would keep it beside the larger one
+            self._held = None  # before arrays grow: a reference would keep the old one in memory
             self._wholes.make_room(size)
             self._blocks.make_room(size)
             self._alive = np.concatenate([self._alive, np.zeros(missing, dtype=np.bool_)])
 
     def put(self, numbers: Sequence[int], blocks: Sequence[Vectors]) -> None:
-        """Hold tools under these free numbers, a block of vectors each, the first row being the tool as a whole."""
+        """Add tools under unused ids, a block of vectors each; the first row is the vector of the whole tool."""
         if not len(numbers):
             return
         self._held = None
@@ -130,7 +130,7 @@ class DenseIndex:
         self._alive[places] = True
 
     def remove(self, number: int) -> None:
-        """Let a tool be found no more."""
+        """Remove a tool."""
         if number < len(self) and self._alive[number]:
             self._held = None
             self._alive[number] = False
@@ -139,23 +139,31 @@ class DenseIndex:
                 self._passages = self._passages.only(self._blocks.pack())
 
     def vector(self, number: int) -> Vectors:
-        """A tool as a whole."""
+        """The vector of a whole tool."""
         return self._wholes.view.at(np.array([number])).fine()[0]
 
     def move(self, number: int, vector: Vectors) -> None:
-        """Give a tool as a whole another place."""
+        """Replace the vector of a whole tool."""
         self._wholes.put(np.array([number]), quantize(vector[None]))
 
     def scores(self, queries: Vectors) -> NDArray[np.float32]:
-        """How near each tool (column) is to each query (row)."""
+        """The score of each tool (column) for each query (row)."""
         arrays = self._look_around()
         scores = np.empty((len(queries), len(self)), dtype=np.float32)
         for query, row in zip(queries, scores, strict=True):
             kernels.scores(query, *arrays, self._alive, self._read_at_most, WHOLE, ABSENT, row)
         return scores
 
+    def similarities(self, queries: Vectors, allowed: NDArray[np.bool_] | None = None) -> list["Similarity"]:
+        """The similarity of the allowed tools to each query."""
+        scores = self.scores(queries)
+        present = None if self.full else self._alive
+        if allowed is not None:
+            present = self._alive & allowed[: len(self)]
+        return [Similarity.of(row, present) for row in scores]
+
     def nearest_passage(self, query: Vectors, number: int) -> int:
-        """Which of a tool's texts is nearest: 0 for the whole, else the number of the passage."""
+        """The index of the nearest text of a tool in `passages`; 0 is the whole."""
         asked = quantize(query[None])
         passages = self._passages.view.at(self._blocks.of(number))
         whole = self._wholes.view.at(np.array([number]))
@@ -166,7 +174,7 @@ class DenseIndex:
         return len(self) if len(self) <= self._exact_up_to else shortlisted(len(self), self._shortlist)
 
     def _look_around(self) -> _Held:
-        """Find out which numbers have passages, which no tool, and where all of it lies, unless that is known."""
+        """The arrays that the kernel reads, cached until the next change."""
         if self._held is None:
             wholes, passages, (starts, ends) = self._wholes.view, self._passages.view, self._blocks.bounds
             self._held = wholes.numbers, wholes.steps, passages.numbers, passages.steps, starts, ends
@@ -174,30 +182,30 @@ class DenseIndex:
 
 
 def shortlisted(tools: int, least: int = SHORTLIST) -> int:
-    """Of how many tools the passages are read."""
+    """The number of tools whose passages are scored."""
     return max(least, min(tools // 20, LONGEST_SHORTLIST))
 
 
-# How near every tool is to a request, read off the scores of a dense arm.
+# The similarity of all tools to a query.
 
-DEPTH = 50  # how many candidates each arm names
-MIN_SPREAD = 0.02  # of a catalog of copies of one tool
-USUAL_MEAN, USUAL_SPREAD, USUAL_TOOLS = 0.13, 0.095, 30  # cosines of requests and tools, over the training sets
+DEPTH = 50  # candidates per arm
+MIN_SPREAD = 0.02  # a catalog of copies of one tool has none
+USUAL_MEAN, USUAL_SPREAD, USUAL_TOOLS = 0.13, 0.095, 30  # prior: cosines of queries and tools in the training sets
 
 Floats: TypeAlias = NDArray[np.float64]
 
 
 class Similarity(NamedTuple):
-    """How near every tool is to a request, and where the nearest stand among them."""
+    """The scores of all tools for a query, the nearest tools, and the distribution of the scores."""
 
-    scores: NDArray[np.float32]  # by tool number
+    scores: NDArray[np.float32]  # by tool id
     nearest: tuple[int, ...]  # the best DEPTH, best first
     mean: float
     spread: float
 
     @classmethod
     def of(cls, scores: NDArray[np.float32], alive: NDArray[np.bool_] | None = None) -> "Similarity":
-        """Read off the scores of a dense arm; only the tools that are `alive` count, where not all are."""
+        """From the scores of a dense arm; only the tools that are `alive` count, if that is given."""
         if alive is not None:
             scores = np.where(alive, scores, np.float32(ABSENT))
         nearest, tools, total, squares = kernels.nearest(scores, DEPTH, ABSENT)
@@ -206,8 +214,8 @@ class Similarity(NamedTuple):
 
 
 def mean_and_spread(total: float, squares: float, tools: int) -> tuple[float, float]:
-    """How near tools are to a request in general, from the sum of their scores and of the squares of these."""
-    # A few tools say little about that: what is usual counts as some more of them.
+    """Mean and standard deviation, from the sum of the scores and the sum of their squares, with a prior."""
+    # Few tools give a poor estimate: the prior counts as `USUAL_TOOLS` more.
     count = tools + USUAL_TOOLS
     mean = (total + USUAL_TOOLS * USUAL_MEAN) / count
     squares += USUAL_TOOLS * (USUAL_MEAN**2 + USUAL_SPREAD**2)

@@ -1,31 +1,28 @@
-"""Which arm to believe, request by request.
+"""Fusion of both arms, weighted query by query.
 
-A fixed rule loses somewhere: reciprocal ranks let a lexical arm that matched one stray word vote as loudly as a dense
-arm that is sure, and a lexical arm that has every word of the request needs no second opinion. So a very small network
-looks at the signs of the request (`evidence.FEATURES`) and says how much each way of scoring a candidate counts
-(`plain.score_matrix`). It was fitted by `training/fit.py` on requests no arm had seen.
+No fixed rule works everywhere: reciprocal rank fusion gives a lexical arm that matched one stray word the same vote as
+a confident dense arm, and when the lexical arm has every word of the query the dense arm adds only noise. So a very
+small network reads the features of the query (`FEATURES`) and weighs the ways of scoring a candidate
+(`plain.score_matrix`). `training/fit.py` fitted it on queries that neither arm had seen.
 """
 
 import json
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from math import log1p
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.search import kernels
 from toolcrib.search.dense import ABSENT, DEPTH, Floats, Similarity
-from toolcrib.search.kernels.plain import leads
-from toolcrib.search.lexical import LexicalMatch, QueryTerm
+from toolcrib.search.lexical import LexicalFeatures, LexicalMatch
 from toolcrib.search.rerank import Coverage, LateInteraction
 
-# What both arms say about one request, side by side: candidates with their scores, and signs of how sure each arm is.
+# The candidates of both arms with their scores, and features that tell how confident each arm is.
 
-NEARLY = 0.7  # of the best lexical score
-READ_AT_LEAST, READ_ONE_MORE_PER = 16, 600  # candidates that are read word by word, and tools for one more
+READ_AT_LEAST, READ_ONE_MORE_PER = 16, 600  # candidates that are reranked, and tools for one more
 FEATURES = (
     "coverage",  # how much of the request, by rarity, the best lexical tool contains
     "known",  # how much of it the catalog has words for
@@ -51,72 +48,25 @@ FEATURES = (
 )
 
 
-class LexicalFeatures(NamedTuple):
-    """The features that the words alone tell, by the names they have in `FEATURES` and in their order."""
-
-    coverage: float
-    known: float
-    lexical_margin: float
-    lexical_lead: float
-    length: float
-    foreign: float
-    size: float
-    matched: float
-    spelled: float
-    ties: float
-
-
 LEXICAL_FEATURES = tuple(FEATURES.index(name) for name in LexicalFeatures._fields)
 
 
 class Candidates(NamedTuple):
     """The candidates of both arms, and the features of the request as a whole."""
 
-    numbers: NDArray[np.int64]  # first what the lexical arm found, in its order, then what else is near
+    numbers: NDArray[np.int64]  # tool ids: first those of the lexical arm, in its order, then the other near ones
     lexical: Floats  # 0..1 for each candidate
     dense: Floats  # standard deviations above the mean
-    close: Coverage  # the candidates read word by word
+    close: Coverage  # word by word
     features: Floats  # in the order of FEATURES
-
-
-class WordsOfTools(Protocol):
-    """What can be asked of a lexical arm about its tools."""
-
-    def __len__(self) -> int: ...
-
-    def matched(self, numbers: Sequence[int], asked: Sequence[QueryTerm]) -> list[list[QueryTerm]]:
-        """The words of a request that the texts of each of these tools contain."""
-        ...
-
-
-def lexical_features(match: LexicalMatch, lexical_index: WordsOfTools) -> LexicalFeatures:
-    """What the lexical arm's matches say about how sure it can be."""
-    # Small lists all over, asked for several times a search: plain Python is faster here than arrays.
-    best_score = match.scores[0] if match.scores else 1.0
-    asked = match.asked
-    best = lexical_index.matched(match.numbers[:3], asked)
-    matched = best[0] if best else []
-    whole = sum([word.rarity for word in asked]) or 1.0
-    nearly = NEARLY * best_score
-    return LexicalFeatures(
-        max([sum([word.weight for word in words]) for words in best], default=0.0) / whole,
-        match.known_share,
-        *leads(match.scores, best_score),
-        log1p(len(asked)) / 3,
-        sum([not word.word.isascii() for word in asked]) / max(1, len(asked)),
-        log1p(len(lexical_index)) / 10,
-        min(len(matched), 4) / 4,
-        sum([not word.guessed for word in matched]) / max(1, len(matched)),
-        len([score for score in match.scores if score > nearly]) / 10,
-    )
 
 
 def gather(
     match: LexicalMatch, said: LexicalFeatures, nearness: Similarity, meanings: LateInteraction, text: str, depth: int
 ) -> Candidates:
-    """Put side by side what the lexical arm found, how near all tools are, and what the best of both say in detail.
+    """Collects the candidates of both arms with their scores, and computes the features of the query.
 
-    The first `depth` candidates of each arm are read word by word, or all where they are few.
+    The first `depth` candidates of each arm are reranked word by word, or all where they are few.
     """
     room = len(match.numbers) + len(nearness.nearest)
     numbers, columns, features = np.empty(room, dtype=np.int64), np.zeros((4, room)), np.empty(len(FEATURES))
@@ -129,17 +79,17 @@ def gather(
 
 
 def rerank_depth(tools: int, *, whole: bool) -> int:
-    """How many candidates of each arm are read word by word: of many tools more for a whole request, not for a part."""
+    """How many candidates of each arm to rerank; more in large catalogs, but not for parts of a query."""
     return min(DEPTH, READ_AT_LEAST + tools // READ_ONE_MORE_PER) if whole else READ_AT_LEAST
 
 
-# The small fitted networks that judge the arms, and the file they are kept in.
+# The small fitted networks, and the file they are stored in.
 
 WEIGHTS = Path(__file__).with_name("model") / "fusion.json"
 
 
 class Network(NamedTuple):
-    """One hidden layer beside a straight line: `features @ line + tanh(features @ hidden) @ out`."""
+    """One hidden layer with a linear skip connection: `features @ line + tanh(features @ hidden) @ out`."""
 
     mean: Floats
     spread: Floats
@@ -151,41 +101,36 @@ class Network(NamedTuple):
 
     @classmethod
     def read(cls, path: Path, name: str) -> "Network":
-        """The network kept under `name`."""
+        """The network stored under `name`."""
         return cls(**fitted(path)[name])
-
-    def __call__(self, features: Floats) -> Floats:
-        answers = np.empty_like(self.bias)
-        kernels.network(features, answers, *self)
-        return answers
 
 
 @lru_cache(maxsize=4)
 def fitted(path: Path) -> dict[str, dict[str, Floats]]:
-    """Everything that was fitted, as arrays."""
+    """The weights of all networks, as arrays."""
     kept: dict[str, dict[str, list[float]]] = json.loads(path.read_text(encoding="utf-8"))
     return {name: {key: np.array(value) for key, value in arrays.items()} for name, arrays in kept.items()}
 
 
-# What the request as a whole counts against its parts together. With less, single errands told in two sentences suffer.
+# The weight of the whole query against all its parts. A lower one hurts single requests written in two sentences.
 WHOLE_REQUEST = 0.7
-DEEPEST = 200  # no answer is longer
+DEEPEST = 200  # the longest ranking
 
 
 class Fusion:
-    """The fitted judge of both arms."""
+    """Ranks candidates with the fitted network."""
 
     def __init__(self, path: Path = WEIGHTS) -> None:
         self._path = path
 
     def shares(self, evidence: Candidates) -> Floats:
-        """How likely each candidate is the one asked for, as far as the arms can tell; adds up to one."""
+        """The probability of each candidate to be the right one; they add up to one."""
         shares = np.empty(len(evidence.numbers))
         kernels.shares(evidence.features, evidence.lexical, evidence.dense, *evidence.close, shares, *self._trust)
         return shares
 
     def ranking(self, whole: Candidates, parts: Sequence[Candidates]) -> list[tuple[int, float]]:
-        """Tool numbers with their shares, best first. Each part of a request names a tool of its own."""
+        """Tool ids with their probabilities, best first. Each part of a query may want a tool of its own."""
         evidence = [whole, *parts]
         shares = [self.shares(one) for one in evidence]
         weights = _weights(shares) if parts else [1.0]
@@ -198,9 +143,9 @@ class Fusion:
 
 
 def _weights(shares: Sequence[Floats]) -> list[float]:
-    """What the request as a whole counts and what each part.
+    """The weights of the whole query and of each part.
 
-    The surer side counts more: one errand told in two sentences is clearest as a whole.
+    The more confident side counts more: one request in two sentences is clearest as a whole.
     """
     whole, *parts = [float(own.max(initial=0.0)) for own in shares]
     sure, unsure = WHOLE_REQUEST * whole, (1 - WHOLE_REQUEST) * sum(parts) / len(parts)

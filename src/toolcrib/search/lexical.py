@@ -10,56 +10,57 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from math import log
+from math import log, log1p
 from sys import intern
 from time import sleep
-from typing import NamedTuple, TypeAlias, cast
+from typing import NamedTuple, Protocol, TypeAlias, cast
 
 from tantivy import Document, Index, Occur, Query, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
 
 from toolcrib.search import kernels
 from toolcrib.search.dense import parameter_texts
+from toolcrib.search.kernels.plain import leads
 from toolcrib.search.text import brands, content_words, is_unspaced, word_terms, words
 from toolcrib.search.typos import Vocabulary, corrected, is_one_edit_apart
 from toolcrib.tools.tool import Tool
 
-# How the words of a request are understood: what each stands for in this catalog, and how telling it is.
+# The terms of a query: what each word matches in this catalog, and how rare it is.
 
-GUESS = 0.6  # a word that was only guessed (another ending, a typo) counts that much
+GUESS = 0.6  # the weight of a guess (another ending, a typo) against an exact match
 MAX_WORDS = 64  # of a request
 
 
 class QueryTerm(NamedTuple):
-    """One word of a request: the terms it stands for and how rare it is. A tuple: each search makes a dozen."""
+    """One word of a query, the terms it matches, and its rarity. A tuple: each search makes a dozen."""
 
     word: str
     terms: tuple[str, ...]
     rarity: float  # inverse document frequency
     guessed: bool = False
-    meant: str = ""  # the word it was surely meant to be, where fingers slipped
+    meant: str = ""  # the correction, where the word is certainly a typo
 
     @property
     def weight(self) -> float:
-        """What it is worth to have it: a guess may be wrong."""
+        """What a match of this word counts; less for a guess."""
         return self.rarity * GUESS if self.guessed else self.rarity
 
     @property
     def known(self) -> bool:
-        """Whether any tool has it, or a word it may stand for."""
+        """Whether any tool contains one of its terms."""
         return bool(self.terms)
 
 
 def query_words(text: str, frequency: Mapping[str, int]) -> list[str]:
-    """The telling words of a request, each once; `frequency` knows the terms of the tools."""
+    """The content words of a query, each once; `frequency` holds the terms of the tools."""
     spoken = list(content_words(text))
     for name, opened in brands(text).items():
-        if any(term in frequency for term in word_terms(name)):  # tools know `GitHub` by its one word, too
+        if any(term in frequency for term in word_terms(name)):  # tools are indexed with `github` as one word, too
             spoken = list(dict.fromkeys([*(word for word in spoken if word not in opened), name]))
     return spoken[:MAX_WORDS]
 
 
 def asked_word(word: str, frequency: Mapping[str, int], vocabulary: Vocabulary, *, tools: int) -> QueryTerm:
-    """How a word of a request is understood where terms stand in so many of the tools, by `frequency`."""
+    """Turns a query word into a term; `frequency` counts the tools that contain each term."""
     own = tuple([term for term in word_terms(word) if term in frequency])
     if own:
         return QueryTerm(word, own, _rarity(own, frequency, tools))
@@ -78,8 +79,8 @@ class Guess(NamedTuple):
 
 
 def guess_meaning(word: str, vocabulary: Vocabulary) -> Guess:
-    """What a word that no tool has may stand for."""
-    if is_unspaced(word):  # one of which no single character is known resembles nothing
+    """The known words that an unknown word may stand for."""
+    if is_unspaced(word):  # no character of it is known, so nothing is similar
         return Guess(())
     guesses = vocabulary.guesses(word)
     near = [guess for guess in guesses if is_one_edit_apart(word, guess)]
@@ -89,7 +90,7 @@ def guess_meaning(word: str, vocabulary: Vocabulary) -> Guess:
 
 
 def with_typos_fixed(text: str, asked: Iterable[QueryTerm]) -> str:
-    """The text with its slips of the fingers mended."""
+    """The text with its typos corrected."""
     for word in asked:
         if word.meant:
             text = re.sub(rf"(?<!\w){re.escape(word.word)}(?!\w)", word.meant, text, flags=re.IGNORECASE)
@@ -97,7 +98,7 @@ def with_typos_fixed(text: str, asked: Iterable[QueryTerm]) -> str:
 
 
 def guess_strength(asked: QueryTerm) -> float:
-    """What each term of a word counts: several guesses share what one is worth."""
+    """The boost of each term of a word: several guesses share the weight of one."""
     return GUESS / len(asked.terms) ** 0.5 if asked.guessed else 1.0
 
 
@@ -106,17 +107,17 @@ def _rarity(found: Sequence[str], frequency: Mapping[str, int], tools: int) -> f
     return log(1 + (tools - most + 0.5) / (most + 0.5))
 
 
-# How often a word counts by where it stands.
+# How often a word is counted, by the part of the tool it stands in.
 WEIGHTS = {"name": 2, "phrases": 1, "description": 1, "category": 1, "parameters": 1}
 HEAP_BYTES = 16_000_000
 TIDY_SECONDS = 0.002
-READ = 4_096  # words of requests that are kept at hand
+READ = 4_096  # query words that are cached
 
-_Read: TypeAlias = tuple[QueryTerm, list[tuple[Occur, Query]]]  # a word, and what Tantivy is asked for it
+_Read: TypeAlias = tuple[QueryTerm, list[tuple[Occur, Query]]]  # a query word, and its Tantivy queries
 
 
 class LexicalMatch(NamedTuple):
-    """What the lexical arm found: tool numbers with their scores, best first, and how it read the request."""
+    """What the lexical arm found: tool ids with their scores, best first, and the terms of the query."""
 
     numbers: tuple[int, ...]
     scores: tuple[float, ...]
@@ -124,13 +125,13 @@ class LexicalMatch(NamedTuple):
 
     @property
     def known_share(self) -> float:
-        """How much of the request, by rarity, the catalog has any word for."""
+        """The share of the query, weighted by rarity, that the catalog has any word for."""
         whole = sum([word.rarity for word in self.asked])
         return sum([word.weight for word in self.asked if word.known]) / whole if whole else 0.0
 
 
 class LexicalIndex:
-    """Follows a catalog tool by tool; tools are numbers here, given by the caller."""
+    """A BM25 index of tools, by ids that the caller gives."""
 
     def __init__(self) -> None:
         builder = SchemaBuilder()
@@ -138,26 +139,28 @@ class LexicalIndex:
         builder.add_text_field("text", stored=False, tokenizer_name="terms", index_option="freq")
         self._schema = builder.build()
         self._index = Index(self._schema)
-        # Our own terms, kept apart by spaces: one way of reading for tools and requests.
+        # We tokenize: our terms, separated by spaces, are the same for tools and queries.
         self._index.register_tokenizer("terms", TextAnalyzerBuilder(Tokenizer.whitespace()).build())
         self._writer = self._index.writer(heap_size=HEAP_BYTES, num_threads=1)
         self._searcher = self._index.searcher()
         self._vocabulary = Vocabulary()
-        self._read: dict[str, _Read] = {}  # words of requests, as read since the last change
+        self._read: dict[str, _Read] = {}  # query words; cleared at each change
         self._words: dict[int, tuple[str, ...]] = {}  # of each tool, each word once
-        self._frequency: dict[str, int] = {}  # in how many tools a term stands
-        self._holders: dict[str, array[int]] = {}  # and in which, in order: Tantivy does not tell that of one tool
+        self._frequency: dict[str, int] = {}  # document frequency of each term
+        self._holders: dict[
+            str, array[int]
+        ] = {}  # postings of each term, sorted: Tantivy does not say which terms one tool has
 
     def __len__(self) -> int:
         return len(self._words)
 
     def add(self, tools: Sequence[tuple[int, Tool]]) -> None:
-        """Hold more tools; seen by searches after `commit`."""
+        """Add tools; searches see them after `commit`."""
         self._read.clear()
-        fresh: defaultdict[str, list[int]] = defaultdict(list)  # the tools in which a term stands
+        fresh: defaultdict[str, list[int]] = defaultdict(list)  # new postings by term
         for number, tool in tools:
             parts = part_words(tool)
-            # Interned: a catalog says the same few thousand words over and over.
+            # Interned: the tools of a catalog share a few thousand words.
             terms = {intern(word): word_terms(word) for word in dict.fromkeys(chain.from_iterable(parts))}
             self._words[number] = tuple(terms)
             for term in set(chain.from_iterable(terms.values())):
@@ -172,7 +175,7 @@ class LexicalIndex:
             self._hold(term, sorted(numbers))
 
     def remove(self, number: int) -> None:
-        """Forget a tool; searches stop seeing it after `commit`."""
+        """Remove a tool; searches stop seeing it after `commit`."""
         self._read.clear()
         self._writer.delete_documents_by_term("number", number)
         own = self._words.pop(number)
@@ -185,19 +188,19 @@ class LexicalIndex:
         self._vocabulary.remove(own)
 
     def commit(self) -> None:
-        """Show what was added and removed to the searches that follow."""
+        """Make additions and removals visible to searches."""
         self._writer.commit()
-        # Tantivy tidies up behind a commit for a moment; a reload that meets it waits a tenth of a second.
+        # Tantivy cleans up for a moment after a commit; a reload during that waits a tenth of a second.
         sleep(TIDY_SECONDS)
         self._index.reload()
         self._searcher = self._index.searcher()
 
     def search(self, text: str, limit: int) -> LexicalMatch:
-        """The `limit` tools that share the most telling words with the text."""
+        """The `limit` tools with the highest BM25 scores for a text."""
         read = [self._remembered(word) for word in query_words(text, self._frequency)]
         asked = tuple([word for word, _ in read])
         parts = list(chain.from_iterable([queries for _, queries in read]))
-        # Tantivy sets memory aside for the whole limit, and ends the process where there is not enough.
+        # Tantivy allocates memory for the whole limit, and aborts the process when there is not enough.
         limit = min(limit, len(self))
         if not parts or limit <= 0:
             return LexicalMatch(numbers=(), scores=(), asked=asked)
@@ -208,12 +211,12 @@ class LexicalIndex:
         return LexicalMatch(numbers=tuple(cast("list[int]", numbers)), scores=scores, asked=asked)
 
     def read(self, text: str) -> tuple[QueryTerm, ...]:
-        """How the request is understood: its telling words, unknown ones replaced by what they may stand for."""
+        """The terms of a query: its content words, unknown ones with the known words they may stand for."""
         return tuple(self._remembered(word)[0] for word in query_words(text, self._frequency))
 
     def matched(self, numbers: Sequence[int], asked: Sequence[QueryTerm]) -> list[list[QueryTerm]]:
-        """The words of a request that the texts of each of these tools contain."""
-        # Some terms are nobody's, where tools have left since.
+        """The terms of a query that each of these tools contains."""
+        # A term has no postings when its tools were removed since.
         holders = [[self._holders[term] for term in word.terms if term in self._holders] for word in asked]
         found = kernels.holding(list(numbers), holders)
         return [[asked[place] for place in places] for places in found]
@@ -226,12 +229,12 @@ class LexicalIndex:
         holders = self._holders.setdefault(term, array("I"))
         in_order = not holders or holders[-1] < numbers[0]
         holders.extend(numbers)
-        if not in_order:  # numbers of tools that left, used again
+        if not in_order:  # reused ids of removed tools
             self._holders[term] = array("I", sorted(holders))
         self._frequency[term] = len(holders)
 
     def _remembered(self, word: str) -> "_Read":
-        """The parts of a request have the words of the whole, and people ask for the same things."""
+        """Cached: the parts of a query have the words of the whole, and words repeat between queries."""
         read = self._read.get(word)
         if read is None:
             if len(self._read) >= READ:
@@ -262,3 +265,55 @@ def part_texts(tool: Tool) -> dict[str, str]:
         "category": tool.category,
         "parameters": " ".join(parameter_texts(tool.parameters)),
     }
+
+
+# Features of the matches, from which the confidence of the lexical arm is computed.
+
+NEARLY = 0.7  # of the best lexical score
+
+
+class LexicalFeatures(NamedTuple):
+    """The features of the lexical arm, with the names and in the order of `fusion.FEATURES`."""
+
+    coverage: float
+    known: float
+    lexical_margin: float
+    lexical_lead: float
+    length: float
+    foreign: float
+    size: float
+    matched: float
+    spelled: float
+    ties: float
+
+
+class WordsOfTools(Protocol):
+    """What `lexical_features` needs of a lexical arm."""
+
+    def __len__(self) -> int: ...
+
+    def matched(self, numbers: Sequence[int], asked: Sequence[QueryTerm]) -> list[list[QueryTerm]]:
+        """The terms of a query that each of these tools contains."""
+        ...
+
+
+def lexical_features(match: LexicalMatch, lexical_index: WordsOfTools) -> LexicalFeatures:
+    """The features from which the confidence of the lexical arm is computed."""
+    # The lists are short, and this runs several times a search: plain Python is faster than arrays.
+    best_score = match.scores[0] if match.scores else 1.0
+    asked = match.asked
+    best = lexical_index.matched(match.numbers[:3], asked)
+    matched = best[0] if best else []
+    whole = sum([word.rarity for word in asked]) or 1.0
+    nearly = NEARLY * best_score
+    return LexicalFeatures(
+        max([sum([word.weight for word in shared]) for shared in best], default=0.0) / whole,
+        match.known_share,
+        *leads(match.scores, best_score),
+        log1p(len(asked)) / 3,
+        sum([not word.word.isascii() for word in asked]) / max(1, len(asked)),
+        log1p(len(lexical_index)) / 10,
+        min(len(matched), 4) / 4,
+        sum([not word.guessed for word in matched]) / max(1, len(matched)),
+        len([score for score in match.scores if score > nearly]) / 10,
+    )

@@ -16,9 +16,16 @@ from toolcrib.search.confidence import Calibration, Ranking, confidence_features
 from toolcrib.search.dense import ABSENT, DEPTH, Similarity
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
 from toolcrib.search.embedders.embedder import Embedder
-from toolcrib.search.fusion import Fusion, LexicalFeatures, WordsOfTools, gather, lexical_features, rerank_depth
+from toolcrib.search.fusion import Fusion, gather, rerank_depth
 from toolcrib.search.kernels.rows import Vectors
-from toolcrib.search.lexical import LexicalMatch, QueryTerm, with_typos_fixed
+from toolcrib.search.lexical import (
+    LexicalFeatures,
+    LexicalMatch,
+    QueryTerm,
+    WordsOfTools,
+    lexical_features,
+    with_typos_fixed,
+)
 from toolcrib.search.rerank import LateInteraction
 from toolcrib.search.result import Explanation, Path, SearchResult
 from toolcrib.search.text import STOP_WORDS, content_words, is_unspaced, words
@@ -47,19 +54,19 @@ class Strategy:
     """What holds for catalogs of at most `up_to` tools."""
 
     up_to: float
-    lexical_above: float  # surer than this, the lexical arm answers alone and the embedder is not asked
-    blended_above: float  # surer than this, it has a say; below, the dense arm leads
-    answer_above: float  # less likely than this that any tool serves the request: no tools
+    lexical_above: float  # above this confidence, the lexical arm answers alone and the query is not embedded
+    blended_above: float  # above this confidence, the path is "blended"; below, "dense"
+    answer_above: float  # below this probability that any tool serves the query, there are no hits
     decompose: bool = True  # search the parts of a request one by one
 
 
 STRATEGIES = (
-    # A handful of tools: who asks knows what they are for, and the arms have little to compare.
+    # A handful of tools: users know what they are for, and the arms have little to compare.
     Strategy(up_to=10, lexical_above=0.8, blended_above=0.3, answer_above=0.15),
     # Few tools: the words of their names and phrases tell them apart.
     Strategy(up_to=100, lexical_above=0.8, blended_above=0.3, answer_above=0.25),
     Strategy(up_to=500, lexical_above=0.9, blended_above=0.3, answer_above=0.2),
-    # Many tools share the same words: meaning has to decide among them.
+    # Many tools share the same words: the dense arm has to decide among them.
     Strategy(up_to=float("inf"), lexical_above=0.95, blended_above=0.3, answer_above=0.15),
 )
 
@@ -72,9 +79,9 @@ def strategy_for(tools: int, strategies: Sequence[Strategy] = STRATEGIES) -> Str
     return strategies[-1]
 
 
-UNDERSTOOD = 0.5  # how much of a request the best tool must contain for words to be enough
-TIED = 0.9  # of the best score: words do not tell such a tool from the best, meaning has to
-WORDS_SERVE = 0.15  # how sure the lexical arm must be to answer when it is alone
+UNDERSTOOD = 0.5  # share of the query that the best tool must contain for the lexical arm to answer alone
+TIED = 0.9  # of the best score: words cannot separate such a tool from the best, so the dense arm has to
+WORDS_SERVE = 0.15  # confidence that the lexical arm needs to answer without the dense arm
 SILENT = Similarity(scores=np.zeros(0, dtype=np.float32), nearest=(), mean=0.0, spread=1.0)
 
 
@@ -138,7 +145,7 @@ class Arms(Protocol):
     def meanings(self) -> LateInteraction: ...
 
     def nearness(self, vectors: Vectors, allowed: NDArray[np.bool_] | None) -> list[Similarity]:
-        """How near the tools are to each vector; empty when there is no dense arm yet."""
+        """The similarity of the tools to each vector; empty when there is no dense arm yet."""
         ...
 
 
@@ -252,10 +259,10 @@ def _visible(match: LexicalMatch, allowed: NDArray[np.bool_] | None) -> LexicalM
     return match._replace(numbers=tuple(n for n, _ in kept), scores=tuple(s for _, s in kept))
 
 
-# A request for several things, taken apart by rules: "create a page and add a mountain photo" wants two tools.
+# A request for several things is split by rules: "create a page and add a mountain photo" wants two tools.
 
 MAX_PARTS = 6
-MIN_WORDS = 2  # a part needs that many telling words, or it is near everything
+MIN_WORDS = 2  # content words of a part; with fewer it is near everything
 
 # A dot after a single letter or a title ends no sentence: "at 10 a.m. with Dr. Smith".
 _SENTENCES = re.compile(
@@ -287,7 +294,7 @@ _JOINTS = re.compile(
 
 
 def parts(text: str) -> list[str]:
-    """The errands in a request, in order; empty when it is one errand."""
+    """The parts of a query, in order; empty when it asks for one thing."""
     said = words(text)
     if len([word for word in said if word not in STOP_WORDS]) < 2 * MIN_WORDS and not _is_dense(text):
         return []
@@ -302,7 +309,7 @@ def parts(text: str) -> list[str]:
 
 
 def _split(sentence: str) -> list[str]:
-    """Cut at joining words, but only where both sides can stand alone: "search and replace" stays one."""
+    """Split at conjunctions, but only where both sides can stand alone: "search and replace" stays one."""
     kept: list[str] = []
     for piece in (piece.strip() for piece in _JOINTS.split(sentence)):
         if kept and (_is_short(piece) or _is_short(kept[-1])):
@@ -317,7 +324,7 @@ def _is_short(piece: str) -> bool:
 
 
 def _is_dense(piece: str) -> bool:
-    """Whether a piece of an unspaced script says enough: four characters of Chinese are two words."""
+    """Whether a piece of an unspaced script is long enough: four characters of Chinese are two words."""
     return any(len(word) >= 4 and is_unspaced(word) for word in words(piece))
 
 
@@ -352,7 +359,7 @@ def decide(query: PendingQuery, result: FusedResult, named: Sequence[int], *, to
 
 
 def clamp_limit(limit: int) -> int:
-    """A limit that an index serves."""
+    """The limit, within 0 and `MAX_LIMIT`."""
     return max(0, min(limit, MAX_LIMIT))
 
 

@@ -1,9 +1,8 @@
-"""Candidates read word by word: what the request asks for that a tool speaks of, and the other way round.
+"""Late interaction: candidates are compared with the query word by word.
 
-The vector of a text is the sum of its words: one telling word among twenty drowns, and what a tool's parameters say is
-not in its vector at all. So each word of the request looks for the word of the tool that means nearly the same, and
-each word of the tool for one of the request. The words' vectors are the built-in embedder's, whichever embedder the
-dense arm has.
+The vector of a text is the sum of its words: one important word among twenty is lost, and a tool's parameters are not
+in its vector at all. So each word of the query is matched with the most similar word of the tool, and each word of the
+tool with one of the query. The word vectors come from the built-in embedder, whichever embedder the dense arm has.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,36 +17,39 @@ from toolcrib.search.kernels.plain import coverage, directions_and_weights
 from toolcrib.search.kernels.rows import GrowingRows, Places, RowBlocks, Vectors
 from toolcrib.search.text import STOP_WORDS, content_words, is_unspaced, words
 
-DIMENSIONS = 64  # of the 256; the table is turned so that its first ones tell most
+DIMENSIONS = 64  # of 256; the table is rotated so that the first ones carry most of the variance
 TOOL_WORDS = 64
 REQUEST_WORDS = 32
-MIN_WASTE = 4_096  # words of tools that left; fewer are not worth tidying up
-_NO_WORD = ""  # what a tool without words has
+MIN_WASTE = 4_096  # words of removed tools; below this, compaction does not pay
+_NO_WORD = ""  # the word of a tool without words
 
 
 class Coverage(NamedTuple):
-    """How close each candidate is to a request, word by word: 1 where every word has its like."""
+    """How well the words of a query and of each candidate match: 1 where every word has an equal."""
 
-    asked: NDArray[np.float64]  # of the request, how much the tool speaks of
-    told: NDArray[np.float64]  # of the tool, how much the request asks for
+    asked: NDArray[np.float64]  # the share of the query that the tool covers
+    told: NDArray[np.float64]  # the share of the tool that the query covers
 
 
 class LateInteraction:
-    """The words of a changing set of tools, by number, and what they mean."""
+    """The word vectors of tools, by id."""
 
     def __init__(self, embedder: BuiltinEmbedder) -> None:
         self._embedder = embedder
-        self._ids: dict[str, int] = {_NO_WORD: 0}  # the words of all tools, with what they mean and what they are worth
+        self._ids: dict[str, int] = {_NO_WORD: 0}  # the words of all tools
         self._directions, self._worth = GrowingRows(DIMENSIONS, np.float32), GrowingRows(1, np.float32)
         self._directions.extend(np.zeros((1, DIMENSIONS), dtype=np.float32))
         self._worth.extend(np.ones((1, 1), dtype=np.float32))
-        self._blocks = RowBlocks(shared=1)  # of words, a block a tool
-        self._words, self._shares = GrowingRows(1, np.int32), GrowingRows(1, np.float32)  # their ids and shares of it
+        self._blocks = RowBlocks(shared=1)  # of words, a block per tool
+        self._words, self._shares = (
+            GrowingRows(1, np.int32),
+            GrowingRows(1, np.float32),
+        )  # word ids, and their shares of the tool's weight
         self._words.extend(np.zeros((1, 1), dtype=np.int32))
         self._shares.extend(np.ones((1, 1), dtype=np.float32))
 
     def put(self, tools: Iterable[tuple[int, Iterable[str]]]) -> None:
-        """Hold the words of more tools."""
+        """Add the words of tools."""
         held = {number: list(islice(_telling(own), TOOL_WORDS)) or [_NO_WORD] for number, own in tools}
         if held:
             self._learn(dict.fromkeys(word for own in held.values() for word in own if word not in self._ids))
@@ -60,26 +62,26 @@ class LateInteraction:
             self._shares.extend((worth / whole.repeat(lengths))[:, None])
 
     def remove(self, number: int) -> None:
-        """Forget the words of a tool."""
+        """Remove the words of a tool."""
         if number < len(self._blocks):
             self._blocks.remove(number)
             if self._blocks.waste > max(MIN_WASTE, len(self._words) // 2):
                 self._tidy()
 
     def request(self, text: str) -> list[Vectors]:
-        """The vectors of the words of a request that can point at a tool, or else of all its words."""
-        # One in plain Latin letters has no runs to be cut up.
+        """The vectors of the content words of a query, or of all its words if it has none."""
+        # ASCII text has no runs of an unspaced script to cut up.
         telling = content_words(text) if text.isascii() else tuple(islice(_telling(words(text)), REQUEST_WORDS))
         return self._embedder.embed_words((telling or tuple(dict.fromkeys(words(text))))[:REQUEST_WORDS])
 
     @property
     def held(self) -> tuple[Places, Places, NDArray[np.int32], Vectors, Vectors]:
-        """Where the words of each tool begin and end, their ids, what each id means, and the share of each word."""
+        """The arrays of the kernel: bounds of each tool's words, their ids, vectors by id, the share of each word."""
         return *self._blocks.bounds, self._words.view, self._directions.view, self._shares.view
 
     def read(self, text: str, numbers: Sequence[int]) -> Coverage:
-        """How close these tools are to a request."""
-        # Without tools the table of the embedder is not loaded.
+        """The coverage of a query by these tools."""
+        # Without tools the embedder's table is not loaded.
         request = self.request(text) if len(numbers) else []
         return Coverage(*coverage(request, np.array(numbers, dtype=np.int64), *self.held))
 
@@ -92,7 +94,7 @@ class LateInteraction:
             self._worth.extend(worth[:, None])
 
     def _tidy(self) -> None:
-        """Let go of words that no tool has any more."""
+        """Compact the arrays: drop words that no tool has any more."""
         kept = self._blocks.pack()
         used, ids = np.unique(self._words.view.take(kept), return_inverse=True)
         spelled = list(self._ids)
@@ -104,7 +106,7 @@ class LateInteraction:
 
 
 def _telling(said: Iterable[str]) -> Iterator[str]:
-    """The words that can point at a tool, each once; a run of an unspaced script in pieces of two characters."""
+    """The content words, each once; a run of an unspaced script as character bigrams."""
     seen: set[str] = set()
     for word in said:
         pieces = [word[at : at + 2] for at in range(len(word) - 1)] if len(word) > 2 and is_unspaced(word) else (word,)

@@ -10,11 +10,16 @@ WEAK = 0.02  # a share below this is a guess; a companion of a good hit is worth
 MAX_COMPANIONS = 3
 
 
+def likely_hits(ranking: Sequence[tuple[str, float]], limit: int) -> list[tuple[str, float]]:
+    """The hits that bring their companions; at least the first one."""
+    return [(name, share) for name, share in ranking[:limit] if share >= WEAK] or list(ranking[:1])
+
+
 def with_companions(
     ranking: Sequence[tuple[str, float]], companions: Mapping[str, Sequence[str]], limit: int
 ) -> list[tuple[str, float, str]]:
     """At most `limit` of `(name, share, whose companion)`: the likely ones, their companions, then the rest."""
-    likely = [(name, share) for name, share in ranking[:limit] if share >= WEAK] or list(ranking[:1])
+    likely = likely_hits(ranking, limit)
     taken = {name for name, _ in likely}
     brought: list[tuple[str, float, str]] = []
     for name, _ in likely:

@@ -1,8 +1,8 @@
-"""Words told from slips of the fingers, by what the built-in embedder has met.
+"""Typo correction, with the n-grams that the built-in embedder knows.
 
-It has a row for most pieces of the words of eighty languages, and for few pieces of what nobody writes: of a word, nine
-pieces in ten are there, of a misspelled one six. So a word of which much is strange, one slip away from a word of the
-catalog or from a single familiar word of any language, was meant to be that word.
+It has a row for most n-grams of the words of eighty languages: it knows nine in ten of a real word, and six in ten of a
+misspelled one. So a word with many unknown n-grams that is one edit away from a word of the catalog, or from a single
+known word of any language, is corrected to that word.
 """
 
 from bisect import bisect_left, insort
@@ -21,14 +21,14 @@ from toolcrib.search.embedders.builtin import MODEL, known_features, pieced
 from toolcrib.search.kernels.hashing import deletion_hashes, piece, whole_words
 from toolcrib.search.text import plain
 
-# Words one slip of the fingers apart: a letter lost, doubled, foreign, or two swapped.
+# Words one edit apart: a letter deleted, inserted or substituted, or two transposed.
 
-MIN_LETTERS, MAX_LETTERS = 5, 20  # a slip in a shorter word makes another word
-RECENT = 2_000  # words that are looked through one by one before the sums are sorted anew
+MIN_LETTERS, MAX_LETTERS = 5, 20  # an edit of a shorter word makes another word
+RECENT = 2_000  # words kept in a dict before the arrays are sorted again
 
 
 class TypoIndex:
-    """Known words by their shortened forms. Words are only ever added; who asks must know which still count."""
+    """Words by the hashes of their deletions. Words are never removed: callers filter the ones that are gone."""
 
     def __init__(self) -> None:
         self._words: list[str] = []
@@ -39,7 +39,7 @@ class TypoIndex:
         self._known: set[str] = set()
 
     def add(self, word: str) -> None:
-        """Know one more word."""
+        """Add a word."""
         if MIN_LETTERS <= len(word) <= MAX_LETTERS and word not in self._known:
             self._known.add(word)
             self._words.append(word)
@@ -48,7 +48,7 @@ class TypoIndex:
                     self._recent.setdefault(form, []).append(word)
 
     def near(self, word: str) -> list[str]:
-        """The known words one slip away."""
+        """The known words one edit away."""
         if not MIN_LETTERS <= len(word) <= MAX_LETTERS or not word.isalpha():
             return []
         if not self._sorted or len(self._words) - self._sorted > RECENT:
@@ -62,7 +62,7 @@ class TypoIndex:
         return [known for known in sorted(found) if is_one_edit_apart(word, known)]
 
     def _owners_near(self, word: str) -> list[int]:
-        """Which words share a form with this one, as far as they are sorted."""
+        """The sorted words that share a deletion with this one."""
         return kernels.one_slip(word, self._sums, self._owners)
 
     def _sort(self) -> None:
@@ -96,13 +96,13 @@ SWAPPED, DOUBLED, LOST, FOREIGN = 0.8, 0.8, 0.75, 0.6
 LOST_ANYWHERE = 0.65  # of a word that the catalog does not have: two hundred words are looked for then
 STRANGE = 0.75  # less of it was met: a word that no tool has is mended, too
 A_WORD, FAR, APART = 0.85, 0.25, 0.1  # what is meant is familiar, far more than what was typed and than any other form
-SEAM = 4  # letters around the place of a slip
+SEAM = 4  # letters around an edit
 _ALPHABETS = ("abcdefghijklmnopqrstuvwxyz", "абвгдежзийклмнопрстуфхцчшщъыьэюяіїєґ", "αβγδεζηθικλμνξοπρστυφχψω")
 _LETTERS = {letter: letters for letters in _ALPHABETS for letter in letters}
 
 
 def corrected(word: str, near: Sequence[str]) -> str:
-    """The word that was meant by this one; empty when it may well be a word. `near` are known ones, one slip away."""
+    """The likely correction of a typo; empty if the word looks real. `near` are known words one edit away."""
     if not MIN_LETTERS <= len(word) <= MAX_LETTERS or not word.isalpha():
         return ""
     met = familiarity(word)
@@ -115,15 +115,15 @@ def corrected(word: str, near: Sequence[str]) -> str:
 
 @lru_cache(maxsize=4_096)
 def familiarity(word: str) -> float:
-    """How much of a word was met, piece by piece, 0..1."""
+    """The share of a word's n-grams that the embedder knows, 0..1."""
     return kernels.share_met(word, pieced(word), *known_features(MODEL))
 
 
 def _limit(word: str, meant: str) -> float:
-    """How familiar a word may be that was typed for another, one slip away."""
+    """The familiarity below which a word is a typo of another one, by the kind of edit."""
     if sorted(word) == sorted(meant):
         return SWAPPED
-    if word[0] != meant[0]:  # fingers seldom slip there: `heather` is not `weather`
+    if word[0] != meant[0]:  # first letters are seldom wrong: `heather` is not `weather`
         return 0.0
     if len(word) < len(meant):
         return LOST
@@ -133,8 +133,8 @@ def _limit(word: str, meant: str) -> float:
 
 @lru_cache(maxsize=4_096)
 def _plain_word(word: str, met: float) -> str:
-    """The word of any language that is a slip away, where there is just one."""
-    # A lost letter may be any, anywhere: only words with a row of their own are looked for.
+    """The word of any language that is one edit away, if there is exactly one."""
+    # A missing letter can be any, anywhere: only whole words that the embedder knows are tried.
     more = _with_one_letter_more(word, _LETTERS.get(word[0], ())) if met < LOST_ANYWHERE else []
     if there := [form for form in more if familiarity(form) > A_WORD]:
         return there[0] if len(there) == 1 else ""
@@ -144,7 +144,7 @@ def _plain_word(word: str, met: float) -> str:
 
 
 def _swapped_or_doubled(word: str) -> list[str]:
-    """What may have been meant, if letters were swapped or doubled; only what is no stranger where it was mended."""
+    """Corrections of transposed or doubled letters whose n-grams around the edit are known."""
     pairs = list(enumerate(pairwise(word)))
     forms = {word[:at] + second + first + word[at + 2 :]: at for at, (first, second) in pairs[1:] if first != second}
     forms |= {word[:at] + word[at + 1 :]: at for at, (first, second) in pairs if first == second}
@@ -160,7 +160,7 @@ def _with_one_letter_more(word: str, letters: Sequence[str]) -> list[str]:
 
 
 def _met(features: Sequence[int]) -> list[int]:
-    """The places of those that the embedder has met."""
+    """The positions of the features that the embedder knows."""
     return kernels.met(list(features), *known_features(MODEL))
 
 
@@ -174,7 +174,7 @@ LAST = "\U0010ffff"  # stands behind every letter
 
 
 class Vocabulary:
-    """Counts in how many tools each word stands."""
+    """The words of all tools, with their document frequencies."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
@@ -188,7 +188,7 @@ class Vocabulary:
         return len(self._counts)
 
     def add_all(self, tools_words: Iterable[Iterable[str]]) -> None:
-        """Count the words of several tools, each word once a tool."""
+        """Add the words of tools, each word once per tool."""
         fresh: list[str] = []
         for tool_words in tools_words:
             for word in tool_words:
@@ -203,12 +203,12 @@ class Vocabulary:
                 insort(self._ordered, word)
 
     def count(self, word: str, tools: int) -> None:
-        """Know a word that stands in so many tools, as somebody else counted."""
+        """Add a word whose document frequency was counted elsewhere."""
         self.add_all([[word]])
         self._counts[word] = tools
 
     def remove(self, tool_words: Iterable[str]) -> None:
-        """Forget one tool's words."""
+        """Remove the words of one tool."""
         for word in tool_words:
             self._counts[word] -= 1
             if not self._counts[word]:

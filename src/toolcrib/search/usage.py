@@ -1,4 +1,4 @@
-"""What was really used after which request, kept on this machine alone, so that the next such request finds it sooner.
+"""Usage: which tools were called after which request. Stored on this machine only; later searches rank them higher.
 
 A tool's vector moves toward the requests that led to it (Tool2Vec), against a prior: one odd click moves it little, the
 same request counts once however often it comes, and no amount of use moves it more than half the way.

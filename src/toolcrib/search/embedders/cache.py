@@ -1,4 +1,4 @@
-"""Any embedder, with a memory: a text that was embedded once is never sent to a slow model again."""
+"""A cache for any embedder: a text that was embedded once is never sent to a slow model again."""
 
 import hashlib
 import logging

@@ -64,7 +64,7 @@ def unit_vectors(rows: Sequence[ArrayLike], *, count: int, dimensions: int | Non
     return (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
 
 
-# Embedders that others wrote: what they give is looked at before tools are compared by it.
+# Foreign embedders: their vectors are checked before they are used.
 
 
 class CheckedEmbedder:
@@ -99,7 +99,7 @@ class CheckedEmbedder:
         return vectors
 
 
-# An embedder that may fail: it is then left alone for a while, and search goes by words alone.
+# Failures of an embedder: it is not called for a while, and search is lexical only.
 
 RETRY_SECONDS = 30.0  # how long an embedder that failed is left alone
 RESTING = "Searched by words alone: the embedder failed a moment ago and is left alone for a while."
@@ -109,7 +109,7 @@ Warnings = tuple[str, ...]
 
 
 class FallibleEmbedder:
-    """Asks an embedder; what goes wrong becomes a warning. `clock` gives seconds."""
+    """Calls an embedder; a failure becomes a warning. `clock` gives seconds."""
 
     def __init__(self, embedder: Embedder | None, clock: Callable[[], float]) -> None:
         self._embedder = embedder
@@ -117,12 +117,12 @@ class FallibleEmbedder:
         self._resting_until = -inf
 
     def embed_queries(self, texts: Sequence[str]) -> tuple[Vectors | None, Warnings]:
-        """The vectors of requests, or a word on why there are none."""
+        """The vectors of queries, or a warning that says why there are none."""
         embedder = self._embedder
         return (None, ()) if embedder is None else self.tried(lambda: embedder.embed_queries(texts))
 
     def tried(self, work: Callable[[], Vectors | None]) -> tuple[Vectors | None, Warnings]:
-        """What `work` gives that needs the embedder, or a word on why not."""
+        """The result of `work`, which needs the embedder, or a warning that says why there is none."""
         if self._clock() < self._resting_until:
             return None, (RESTING,)
         try:

@@ -53,7 +53,7 @@ WIDE static float highest(const int16_t *asked, float step, const int8_t *rows, 
     return best;
 }
 
-/* A vector in whole numbers, as in coarse_rows.py; gives what one of them stands for. */
+/* A vector in whole numbers, quantized as in rows.py; gives the step. */
 static float coarse(const float *vector, Py_ssize_t dimensions, int16_t *numbers) {
     float most = 0;
     for (Py_ssize_t at = 0; at < dimensions; at++) most = fabsf(vector[at]) > most ? fabsf(vector[at]) : most;

@@ -51,6 +51,7 @@ COMMANDS = {
     "catalog status --store postgresql:///crib": "postgres",
     "catalog publish --from tools.py --store postgresql:///crib": "postgres",
     "catalog approve clock --store postgresql:///crib": "postgres",
+    "credentials list": "",
     "sessions list --store talks.db": "",
     "sessions list --store postgresql:///crib": "postgres",
     "store migrate --store talks.db": "",

@@ -37,6 +37,7 @@ async def main() -> None:
         "text": "Sunny in Paris.",
         "failed": False,
         "took_ms": 0.0,
+        "inner": None,
     }
 
 

@@ -10,7 +10,7 @@ async def main() -> None:
         async with store.open("tuesday") as session:
             await app.run(session, "find the text 'plants' in the files")
         first, *events = log_of(await store.read("tuesday"))
-    assert (first["type"], first["tool_calls_count"]) == ("session", 1)
+    assert (first["type"], first["tool_calls_count"]) == ("session", 2)  # a search and a call
     finished = next(event for event in events if event["type"] == "tool_finished")
     assert finished["name"] == "fs_grep"
     assert finished["took_ms"] > 0

@@ -15,6 +15,8 @@ ToolcribError
 ├── ModelError              a model that cannot be used: an unknown name, a provider that is not installed
 │   └── ModelKeyError           its key is not set
 ├── PromptError             a section of the agent's prompt that cannot be
+├── CredentialError         a credential cannot be kept or read, or others could read it
+│   └── MissingCredentialError  there is none of that name for this user
 ├── ConfirmationError       a question to the user that cannot be answered any more
 ├── StoreError              sessions cannot be kept or read: a damaged file, a newer version, a full disk
 │   ├── UnknownSessionError
@@ -121,6 +123,24 @@ class ModelKeyError(ModelError):
 
 class PromptError(ToolcribError):
     """A prompt that cannot be made: an unknown section, or a template that is wrong."""
+
+
+class CredentialError(ToolcribError):
+    """A credential that cannot be kept or read."""
+
+
+class MissingCredentialError(CredentialError):
+    """A name for which this user, or the app, has no credential."""
+
+    def __init__(self, name: str, user: str | None, *, also: str = "") -> None:
+        whose = "for the app" if user is None else f"for the user {user!r}" if user else "for you"
+        option = " --app" if user is None else f" --user {user}" if user else ""
+        tried = f", and {also}" if also else ""
+        super().__init__(
+            f"There is no credential {name!r} {whose}{tried}.", hint=f"Set it: toolcrib credentials set {name}{option}"
+        )
+        self.name = name
+        self.user = user
 
 
 class ConfirmationError(ToolcribError):

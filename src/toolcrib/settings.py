@@ -6,6 +6,8 @@
 | `TOOLCRIB_STORE`          | keeps sessions: a file, or `postgresql://...`      | in the user's data folder      |
 | `TOOLCRIB_MODEL`          | model that talks, such as `openai:gpt-5.4`         | by the key set, else `offline` |
 | `TOOLCRIB_TOKEN`          | tokens that open the server, or `tenant:token`     | none: this machine only        |
+| `TOOLCRIB_CREDENTIALS`    | folder for credentials that are kept               | in the user's data folder      |
+| `TOOLCRIB_CREDENTIAL_<NAME>` | a credential, such as `TOOLCRIB_CREDENTIAL_DEEPSEEK_MAIN` | what is kept is used |
 | `TOOLCRIB_TRACES`         | where spans go: `otlp`, `console`                  | nowhere                        |
 | `TOOLCRIB_TRACE_CONTENT`  | `1`: spans also have prompts, arguments, results   | they have none                 |
 | `TOOLCRIB_BENCH_DATA`     | folder with the public benchmark sets              | no benchmark data              |
@@ -36,6 +38,7 @@ def is_postgres(place: str) -> bool:
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_MODEL = "text-embedding-3-small"
 KEY_PREFIX = "TOOLCRIB_KEY_"
+CREDENTIAL_PREFIX = "TOOLCRIB_CREDENTIAL_"
 OFFLINE = "offline"  # the brain without a language model
 MODEL_BY_KEY = {"OPENAI_API_KEY": "openai:gpt-5.4-mini", "ANTHROPIC_API_KEY": "anthropic:claude-sonnet-5-5"}
 
@@ -55,6 +58,8 @@ class Settings:
     embedder_key: str | None = field(default=None, repr=False)  # a key does not belong in a log
     embedder_model: str = OPENAI_MODEL
     source_keys: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)  # by variable
+    credential_folder: Path | None = None
+    credential_values: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)  # by variable
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Settings":
@@ -74,6 +79,8 @@ class Settings:
             embedder_key=said.get("TOOLCRIB_EMBEDDER_KEY", None if own_url else said.get("OPENAI_API_KEY")),
             embedder_model=said.get("TOOLCRIB_EMBEDDER_MODEL", OPENAI_MODEL),
             source_keys={name: value for name, value in said.items() if name.startswith(KEY_PREFIX)},
+            credential_folder=_folder(said["TOOLCRIB_CREDENTIALS"]) if "TOOLCRIB_CREDENTIALS" in said else None,
+            credential_values={name: value for name, value in said.items() if name.startswith(CREDENTIAL_PREFIX)},
         )
 
     def key_of(self, source: str) -> str | None:
@@ -84,6 +91,16 @@ class Settings:
     def key_variable(source: str) -> str:
         """The variable in which the key of a source stands."""
         return KEY_PREFIX + re.sub(r"\W+", "_", source, flags=re.ASCII).upper()
+
+    @property
+    def credentials(self) -> Path:
+        """The folder in which credentials are kept, readable by their owner alone."""
+        return self.credential_folder or _user_data() / "credentials"
+
+    @staticmethod
+    def credential_variable(name: str) -> str:
+        """The variable that can hold a credential."""
+        return CREDENTIAL_PREFIX + re.sub(r"\W+", "_", name, flags=re.ASCII).upper()
 
     @property
     def sessions(self) -> str:

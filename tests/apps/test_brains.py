@@ -14,6 +14,7 @@ from toolcrib.apps.app import DEFAULT_WINDOW, model_of, window_of
 from toolcrib.apps.build import load_app
 from toolcrib.apps.spec import Brain
 from toolcrib.apps.variables import Variables
+from toolcrib.credentials import CredentialStore
 from toolcrib.errors import AppError, ModelError, UnsetVariableError
 
 KEYS = {"DEEPSEEK_API_KEY": "deep-key", "ANTHROPIC_API_KEY": "ant-key", "OPENAI_API_KEY": "oai-key", "MY_KEY": "my-key"}
@@ -21,7 +22,8 @@ KEYS = {"DEEPSEEK_API_KEY": "deep-key", "ANTHROPIC_API_KEY": "ant-key", "OPENAI_
 
 def model(environment: dict[str, str] = KEYS, **brain: Any) -> Model:
     made = Brain.model_validate(brain)
-    return model_of(made, Variables(environment, {"mine": SecretStr("{{env.MY_KEY}}")}))
+    variables = Variables(environment, {"mine": SecretStr("{{env.MY_KEY}}")})
+    return model_of(made, variables, CredentialStore(Path("no-folder")))
 
 
 def key(made: Model) -> str:

@@ -21,6 +21,7 @@ from toolcrib.policy.policy import Decision
 from toolcrib.sources.source import SourceState
 from toolcrib.stores.session import Session
 
+FIVE = ["list_categories", "browse_category", "search_tools", "get_tool", "execute_tool"]
 GREET = """
 from toolcrib import Catalog
 catalog = Catalog()
@@ -139,7 +140,7 @@ def test_a_pinned_tool_has_to_be_there(write: WriteApp) -> None:
     app = app_of(
         write(text.replace("fs_grap", "fs_grep").replace("agents", "runtime: {tool_injection: discovery}\nagents"))
     )
-    assert [tool.name for tool in app.crib.toolbox().visible()] == ["tool_search", "fs_read", "fs_grep"]
+    assert [tool.name for tool in app.crib.toolbox().visible()] == [*FIVE, "fs_read", "fs_grep"]
 
 
 @pytest.mark.parametrize(
@@ -165,6 +166,7 @@ def test_capabilities_become_the_policy(write: WriteApp, capabilities: str, name
     assert crib.policy.decide(crib.catalog.get(name), crib.role).decision is decision
 
 
+@pytest.mark.process
 async def test_a_hidden_module_is_hidden_everywhere(write: WriteApp) -> None:
     path = write(
         """\
@@ -300,7 +302,7 @@ async def test_sources_outside_are_started_and_stopped(write: WriteApp) -> None:
             "mcp:broken": SourceState.DOWN,
             "agent:travel": SourceState.DOWN,
         }
-        assert [tool.name for tool in app.crib.toolbox().surface] == ["tool_search"]  # no agent is there
+        assert [tool.name for tool in app.crib.toolbox().surface] == FIVE  # no agent is there
         [tool] = app.catalog
         assert app.crib.policy.decide(tool).decision is Decision.ALLOW
     assert names(app) == []

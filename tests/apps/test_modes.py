@@ -11,6 +11,7 @@ from toolcrib.apps.build import load_app
 from toolcrib.discovery.modes import Mode
 from toolcrib.stores.session import Session
 
+FIVE = ["list_categories", "browse_category", "search_tools", "get_tool", "execute_tool"]
 APP = """\
 app: {{app_id: bot}}
 runtime: {runtime}
@@ -74,7 +75,7 @@ def test_a_mode_can_be_forced(tmp_path: Path, word: str, mode: str) -> None:
 
 @pytest.mark.parametrize(
     ("word", "shown", "limit"),
-    [("discovery", ["tool_search"], 2_000), ("compact_direct", ["get_tool"], 10_000), ("direct", None, 70_000)],
+    [("discovery", FIVE, 2_000), ("compact_direct", ["get_tool"], 10_000), ("direct", None, 70_000)],
 )
 async def test_the_model_is_sent_what_was_decided(
     tmp_path: Path, session: Session, word: str, shown: list[str] | None, limit: int

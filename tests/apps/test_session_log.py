@@ -38,12 +38,8 @@ async def test_the_log_of_a_session_has_calls_with_durations_tokens_and_counts()
             await run(session, "thanks", crib=crib)
         record = await store.read("talk")
     head, *lines = log_of(record)
-    assert (head["type"], head["id"], head["tool_calls_count"], head["discovery_calls_count"]) == (
-        "session",
-        "talk",
-        2,
-        1,
-    )
+    counts = {"tool_calls_count": 3, "discovery_calls_count": 1, "inner_calls_count": 0}
+    assert {name: head[name] for name in ("type", "id", *counts)} == {"type": "session", "id": "talk", **counts}
     assert [line["type"] for line in lines] == [
         "run_started",
         "tool_discovery_start",
@@ -60,7 +56,7 @@ async def test_the_log_of_a_session_has_calls_with_durations_tokens_and_counts()
         "usage",
     ]
     first, second = [line for line in lines if line["type"] == "usage"]
-    assert (first["tool_calls_count"], first["discovery_calls_count"], second["tool_calls_count"]) == (2, 1, 0)
+    assert (first["tool_calls_count"], first["discovery_calls_count"], second["tool_calls_count"]) == (3, 1, 0)
     assert [set(step) for step in first["report"]["steps"]] == [
         {"prompt", "definitions", "protocols", "memory", "history"}
     ] * 3
@@ -81,7 +77,7 @@ async def test_a_log_is_written_while_it_happens(tmp_path: Path) -> None:
             assert len(path.read_text("utf-8").splitlines()) >= seen
     lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     assert len(lines) == seen
-    assert (lines[0]["type"], lines[-1]["type"], lines[-1]["tool_calls_count"]) == ("run_started", "usage", 2)
+    assert (lines[0]["type"], lines[-1]["type"], lines[-1]["tool_calls_count"]) == ("run_started", "usage", 3)
     assert path.stat().st_mode & 0o077 == 0
 
 

@@ -34,8 +34,8 @@ def test_the_model_sees_five_small_tools() -> None:
                 79,
             ),
             (
-                '{"type":"function","function":{"name":"get_tool","description":"Get a tool\'s arguments and usage notes, and make it callable. Do this before its first call.","parameters":{"type":"object","properties":{"name":{"description":"Exact name of the tool","type":"string"}},"required":["name"]}}}',
-                64,
+                '{"type":"function","function":{"name":"get_tool","description":"Get a tool\'s arguments and usage notes. Do this before its first call.","parameters":{"type":"object","properties":{"name":{"description":"Exact name of the tool","type":"string"}},"required":["name"]}}}',
+                59,
             ),
             (
                 '{"type":"function","function":{"name":"execute_tool","description":"Run a tool by name with its arguments, as get_tool or search_tools showed them.","parameters":{"type":"object","properties":{"name":{"type":"string","description":"Exact name of the tool"},"params":{"type":"object","description":"Its arguments"}},"required":["name"]}}}',

@@ -80,6 +80,7 @@ class ToolFinished(_Told):
     text: str
     failed: bool
     took_ms: float
+    inner: str | None = None  # the tool that it ran, where `execute_tool` was called
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,13 +1,17 @@
 """Models: one by name at any provider, one at an OpenAI-compatible address, or none (`offline`)."""
 
+import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 from pydantic_ai import exceptions as pydantic_ai
 from pydantic_ai.exceptions import UserError
-from pydantic_ai.models import AbstractModel, Model, infer_model
+from pydantic_ai.messages import ModelResponse
+from pydantic_ai.models import AbstractModel, Model, StreamedResponse, infer_model
 from pydantic_ai.models.wrapper import WrapperModel
 
 from toolcrib.discovery.native import Wire
@@ -157,6 +161,30 @@ _NAME = "Name a provider and a model, such as 'openai:gpt-5.4', or use 'offline'
 _INSTALL = "Install the provider's package, or use 'offline', which needs none."
 
 
+class KeyedModel(WrapperModel):
+    """A model at an address that asks for its key at each request, such as the key of the user whose run it is.
+
+    All keys share one connection pool, that of the model without a key, and none is kept here.
+    """
+
+    def __init__(self, name: str, *, base_url: str, key: Callable[[], str]) -> None:
+        super().__init__(_at(base_url, name, _NO_KEY))
+        self._with_key = lambda: _at(base_url, name, key(), like=self.wrapped)
+
+    async def request(self, *arguments: Any, **named: Any) -> ModelResponse:
+        """Ask with the key of now."""
+        return await (await self._keyed()).request(*arguments, **named)
+
+    @asynccontextmanager
+    async def request_stream(self, *arguments: Any, **named: Any) -> AsyncGenerator[StreamedResponse]:
+        """The same, piece by piece."""
+        async with (await self._keyed()).request_stream(*arguments, **named) as response:
+            yield response
+
+    async def _keyed(self) -> Model:
+        return await asyncio.to_thread(self._with_key)  # a keyring may ask its owner first
+
+
 def wire_of(model: AbstractModel) -> Wire:
     """In which form a model reads tools, as far as it matters to us."""
     while isinstance(model, WrapperModel):
@@ -184,7 +212,8 @@ def name_of(model: Model) -> str:
     return model.model_name if model.model_name == OFFLINE else f"{model.system}:{model.model_name}"
 
 
-def _at(base_url: str, name: str, api_key: str) -> Model:
+def _at(base_url: str, name: str, api_key: str, *, like: Any = None) -> Model:
+    """The model at an address; with `like`, over the connections of that one, which is the same but for its key."""
     wire, found, rest = name.partition(":")
     if not found or wire not in ("openai", "openai-chat", "openai-responses", "anthropic"):
         wire, rest = "openai-chat", name
@@ -192,14 +221,29 @@ def _at(base_url: str, name: str, api_key: str) -> Model:
         from pydantic_ai.models.anthropic import AnthropicModel
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
+        if like is not None:
+            shared: Any = like.client.with_options(api_key=api_key)
+            return AnthropicModel(rest, provider=AnthropicProvider(anthropic_client=shared))
         return AnthropicModel(rest, provider=AnthropicProvider(api_key=api_key, base_url=base_url))
     from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    provider: Any = OpenAIProvider(base_url=base_url, api_key=api_key)
+    if like is None:
+        provider: Any = OpenAIProvider(base_url=base_url, api_key=api_key)
+    else:
+        provider = OpenAIProvider(openai_client=like.client.with_options(api_key=api_key))
     if wire == "openai-responses":
         return OpenAIResponsesModel(rest, provider=provider)
-    return OpenAIChatModel(rest, provider=provider)
+    return OpenAIChatModel(rest, provider=provider, profile=None if _is_openai(base_url) else _COMPATIBLE)
+
+
+# Servers that speak OpenAI's wire know `max_tokens`; its new name, `max_completion_tokens`, few of them do.
+_COMPATIBLE: Any = {"openai_chat_supports_max_completion_tokens": False}
+
+
+def _is_openai(base_url: str) -> bool:
+    host = urlsplit(base_url).hostname or ""
+    return host == "openai.com" or host.endswith((".openai.com", ".openai.azure.com"))
 
 
 def _offline() -> Model:

@@ -8,6 +8,7 @@ marks around messages and by how it rewrites tool definitions.
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -30,6 +31,7 @@ from toolcrib.agent.toolset import Call, PassThroughValidator, shown_arguments
 from toolcrib.discovery.handover import Discovered
 from toolcrib.discovery.surfaces.display import SOURCE
 from toolcrib.discovery.tokens import count_tokens, is_exact
+from toolcrib.discovery.toolbox import EXECUTE_TOOL
 from toolcrib.errors import ToolcribError
 from toolcrib.memory.entities import Reading
 from toolcrib.stores.session import Session
@@ -60,6 +62,7 @@ class Recorder:
         self._saving: asyncio.Task[None] | None = None  # goes on during the next request to the model
         self._readings: dict[str, Reading] = {}  # the last one of each tool whose results hold entities
         self._found_by: dict[str, str] = {}  # tool: the query that found it in this run
+        self._ran: Counter[str] = Counter()  # by name, until the call that ran it is told
 
     # Events
 
@@ -96,8 +99,10 @@ class Recorder:
             found = value if isinstance(value, Discovered) else Discovered(query=_query(call.arguments))
             self._tools_found(found, round(call.took_ms, 2))
             return
-        if call.name not in self.report.used:
-            self.report.used.append(call.name)
+        inner = self._inner(call)
+        used = inner or call.name
+        if used not in self.report.used and used != EXECUTE_TOOL:
+            self.report.used.append(used)
         self.emit(
             events.ToolFinished(
                 call_id=call.id,
@@ -105,8 +110,18 @@ class Recorder:
                 text=call.result.text,
                 failed=call.result.failed,
                 took_ms=round(call.took_ms, 2),
+                inner=inner,
             )
         )
+
+    def _inner(self, call: Call) -> str | None:
+        """The tool that `execute_tool` ran; None if it ran none, because there is none, or it waits for a yes."""
+        executes = call.name == EXECUTE_TOOL
+        tool = self.toolbox.find(str(call.arguments.get("name", "")).strip() if executes else call.name)
+        if tool is None or not self._ran[tool.name]:
+            return None
+        self._ran[tool.name] -= 1
+        return tool.name if executes else None
 
     def _tools_found(self, found: Discovered, took_ms: float) -> None:
         self.report.discovered(found, took_ms)
@@ -128,7 +143,7 @@ class Recorder:
 
     def _is_discovery(self, name: str) -> bool:
         """Whether a tool is for finding others; `execute_tool` of a surface calls them."""
-        return name != "execute_tool" and any(tool.name == name for tool in self.toolbox.surface)
+        return name != EXECUTE_TOOL and any(tool.name == name for tool in self.toolbox.surface)
 
     # Results
 
@@ -136,6 +151,7 @@ class Recorder:
         """A tool ran, perhaps called by another one. Tools for finding tools are not remembered."""
         if tool.source == SOURCE:
             return
+        self._ran[tool.name] += 1
         noted = self._memory.with_result(tool, result, at=self._crib.clock())
         self._memory = noted.memory
         if noted.reading.processed is not None:

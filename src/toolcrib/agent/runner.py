@@ -23,8 +23,10 @@ from toolcrib.agent.events import Answered, ConfirmationRequired, Event, Failed,
 from toolcrib.agent.models import classify_error, without_secrets
 from toolcrib.agent.recorder import Emit
 from toolcrib.agent.turn import Turn, TurnInput
+from toolcrib.credentials import acting_for
 from toolcrib.discovery.confirmation import CONFIRMED
 from toolcrib.discovery.modes import choose_mode
+from toolcrib.discovery.toolbox import EXECUTE_TOOL
 from toolcrib.errors import ConfirmationError, StoreError
 from toolcrib.stores.record import Confirmation
 from toolcrib.stores.session import Session
@@ -64,7 +66,7 @@ def stream(session: Session, text: str, *, crib: Crib, context: object = None) -
         await turn.confirmations.read_reply(text)
         await _run_turn(turn, crib, TurnInput(text))
 
-    return _events(work)
+    return _events(work, session.tenant)
 
 
 def confirm(
@@ -88,14 +90,19 @@ def confirm(
             await _run_turn(turn, crib, TurnInput(text))
             return
         turn.confirmations.accept(question)
-        turn.toolbox.activate([question.tool])
         request = ModelRequest(parts=[UserPromptPart(text)])
-        arguments = {**question.arguments, CONFIRMED: True}
-        call = ModelResponse(parts=[ToolCallPart(question.tool, arguments)], model_name=turn.model)
         # As if the model had called it just now: Pydantic AI begins with the call.
+        if turn.toolbox.is_fixed:
+            part = ToolCallPart(
+                EXECUTE_TOOL, {"name": question.tool, "params": dict(question.arguments), CONFIRMED: True}
+            )
+        else:
+            turn.toolbox.activate([question.tool])
+            part = ToolCallPart(question.tool, {**question.arguments, CONFIRMED: True})
+        call = ModelResponse(parts=[part], model_name=turn.model)
         await _run_turn(turn, crib, TurnInput(None, (request, call)))
 
-    return _events(work)
+    return _events(work, session.tenant)
 
 
 async def run(session: Session, text: str, *, crib: Crib, context: object = None) -> RunResult:
@@ -177,13 +184,14 @@ def _failed(error: Exception, model: str) -> Failed:
     )
 
 
-async def _events(work: Callable[[Emit], Awaitable[None]]) -> AsyncGenerator[Event]:
+async def _events(work: Callable[[Emit], Awaitable[None]], user: str) -> AsyncGenerator[Event]:
     """What `work` emits, as it does. It has a task of its own, so that its limits do not depend on who listens."""
     queue: asyncio.Queue[Event | None] = asyncio.Queue()
 
     async def worked() -> None:
         try:
-            await work(queue.put_nowait)
+            with acting_for(user):
+                await work(queue.put_nowait)
         finally:
             queue.put_nowait(None)
 

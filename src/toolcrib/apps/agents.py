@@ -9,6 +9,7 @@ from toolcrib.agent.crib import Crib
 from toolcrib.agent.events import ConfirmationRequired
 from toolcrib.agent.runner import run
 from toolcrib.apps.spec import Agent
+from toolcrib.credentials import current_user
 from toolcrib.discovery.confirmation import PendingApproval
 from toolcrib.discovery.surfaces.domains import AGENTS, domain_of, domain_surface
 from toolcrib.discovery.toolbox import Surface, Toolbox
@@ -42,7 +43,7 @@ def agent_tool(agent: Agent, crib: Callable[[], Crib], *, shares_tools: bool) ->
     """
 
     async def ask(request: Annotated[str, Field(description=REQUEST, min_length=1)], context: object) -> ToolResult:
-        async with SqliteStore(None) as store, store.open(agent.id) as session:
+        async with SqliteStore(None, tenant=current_user()) as store, store.open(agent.id) as session:
             done = await run(session, request, crib=crib(), context=context)
         if done.confirmations:
             return _asks(agent, done.confirmations[0], shares_tools)

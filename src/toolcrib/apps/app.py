@@ -15,7 +15,7 @@ from pydantic_ai.settings import ModelSettings
 
 from toolcrib.agent.crib import Crib
 from toolcrib.agent.events import Event
-from toolcrib.agent.models import model_for
+from toolcrib.agent.models import KeyedModel, model_for
 from toolcrib.agent.runner import RunResult, collect, stream
 from toolcrib.apps.agents import with_agents
 from toolcrib.apps.load import AppDocument, entry_of
@@ -23,13 +23,21 @@ from toolcrib.apps.session_log import SessionLog
 from toolcrib.apps.spec import Agent, Brain, Spec, SurfaceName
 from toolcrib.apps.variables import VARIABLE, Variables
 from toolcrib.catalog.catalog import Catalog
+from toolcrib.credentials import LOCAL, CredentialStore, current_user
 from toolcrib.discovery.modes import Mode, ModeDecision, choose_mode
 from toolcrib.discovery.surfaces.browse import browse_surface, compact_surface
 from toolcrib.discovery.surfaces.display import SourceStates
 from toolcrib.discovery.surfaces.domains import domain_surface
 from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.toolbox import Surface, Toolbox
-from toolcrib.errors import AppError, ModelError, UnsetVariableError
+from toolcrib.errors import (
+    AppError,
+    CredentialError,
+    MissingCredentialError,
+    ModelError,
+    ToolcribError,
+    UnsetVariableError,
+)
 from toolcrib.policy.policy import Policy
 from toolcrib.settings import OFFLINE
 from toolcrib.sources.source import SourceGroup
@@ -61,17 +69,31 @@ _PROVIDERS: Mapping[str, _Provider] = {
 _WIRES = {"openai_compat": "openai-chat", "openai_responses": "openai-responses", "anthropic": "anthropic"}
 
 
-def model_of(brain: Brain, variables: Variables) -> Model:
-    """The model that a brain names.
+def model_of(brain: Brain, variables: Variables, credentials: CredentialStore) -> Model:
+    """The model that a brain names. One whose key is each user's own asks for it at each request.
 
     Raises:
         UnsetVariableError: Its key is not set.
+        MissingCredentialError: The app has no such credential.
         ModelError: There is no such provider, or it cannot be used.
     """
     if brain.provider == OFFLINE:
         return model_for(OFFLINE)
     known = _PROVIDERS.get(brain.provider)
     url = variables.expanded(brain.config.base_url)
+    wire = _WIRES.get(brain.backend) or (known.wire if known else "openai-chat")
+    address = url or (known.url if known else "")
+    if brain.credential is not None:
+        if not address:
+            raise _no_address(brain)
+        if brain.credential.scope == "per_user":
+
+            def key_of_user() -> str:
+                return stored_key(brain, variables, credentials, current_user())
+
+            return KeyedModel(f"{wire}:{brain.model}", base_url=address, key=key_of_user)
+        key = stored_key(brain, variables, credentials, None)
+        return model_for(f"{wire}:{brain.model}", base_url=address, api_key=key)
     key = _key(brain, variables)
     if key is None and known is not None and not url:
         if known.key and not variables.environment.get(known.key):
@@ -82,17 +104,44 @@ def model_of(brain: Brain, variables: Variables) -> Model:
     if not url and known is None:
         if brain.backend in ("auto", "anthropic"):
             return model_for(f"{brain.provider}:{brain.model}")
-        raise ModelError(f"config.base_url: is missing; where is {brain.provider!r}?", hint="Give its address.")
-    wire = _WIRES.get(brain.backend) or (known.wire if known else "openai-chat")
-    return model_for(f"{wire}:{brain.model}", base_url=url or (known.url if known else None), api_key=key)
+        raise _no_address(brain)
+    return model_for(f"{wire}:{brain.model}", base_url=address or None, api_key=key)
+
+
+def stored_key(brain: Brain, variables: Variables, credentials: CredentialStore, user: str | None) -> str:
+    """The key that a brain's `credential` means for a user, or None for the app.
+
+    What the store holds counts first, then the name under `credentials` in the file, then `config.api_key`.
+
+    Raises:
+        MissingCredentialError: None of them is there.
+    """
+    assert brain.credential is not None
+    name = brain.credential.ref
+    found, reason = credentials.get(name, user=user), ""
+    if found is not None:
+        key = found.get_secret_value()
+        variables.secrets.add(key)
+        return key
+    fallbacks = (variables.credentials.get(name), brain.config.api_key)
+    for fallback in fallbacks:
+        try:
+            if fallback is not None:
+                return variables.expanded(fallback)
+        except UnsetVariableError as error:
+            reason = str(error)
+    raise MissingCredentialError(name, user, also=reason)
+
+
+def _no_address(brain: Brain) -> ModelError:
+    return ModelError(f"config.base_url: is missing; where is {brain.provider!r}?", hint="Give its address.")
 
 
 def settings_of(brain: Brain) -> ModelSettings:
     """What is asked of the provider with each request."""
-    asked = {"temperature": brain.temperature, "top_p": brain.top_p, "seed": brain.seed}
     settings = ModelSettings()
-    for name, value in asked.items():
-        if value is not None:
+    for name in ("temperature", "top_p", "seed"):
+        if (value := brain.setting(name)) is not None:
             settings[name] = value
     return settings
 
@@ -148,8 +197,10 @@ class App:
         workdir: Path,
         removes_workdir: bool = False,
         model: Model | str | None = None,
+        credentials: CredentialStore,
     ) -> None:
         self.spec = spec
+        self._credentials = credentials
         self.workdir = workdir
         self.sources = sources
         self._document = document
@@ -205,16 +256,22 @@ class App:
 
     @cached_property
     def models(self) -> dict[str, Model]:
-        """The model of each agent; look at it first, to hear early that a key is missing."""
-        mistakes = self._unusable_brains()
-        if mistakes:
-            unset = all("is not set" in one.what for one in mistakes)
-            raise self._document.error(mistakes, hint=KEY_HINT, kind=UnsetVariableError if unset else AppError)
+        """The model of each agent. Keys that are each user's own are asked for when a user's run needs them."""
+        self._refuse(self._unusable_brains(None))
         return {name: self._brain(agent) for name, agent in self._agents.items()}
 
-    def missing_keys(self) -> list[str]:
-        """What keeps the models from being asked, a line each; none when the app can run."""
-        return [self._document.describe(one) for one in self._unusable_brains()]
+    def require_keys(self, user: str = LOCAL) -> None:
+        """Let a missing key be told early, also one of this user's own.
+
+        Raises:
+            UnsetVariableError: A key is not set, or the user has no such credential.
+            AppError: A model cannot be used.
+        """
+        self._refuse(self._unusable_brains(user))
+
+    def missing_keys(self, user: str = LOCAL) -> list[str]:
+        """What keeps the models from being asked for this user, a line each; none when the app can run."""
+        return [self._document.describe(problem) for problem, _ in self._unusable_brains(user)]
 
     def literal_keys(self) -> list[str]:
         """Keys that stand in the file itself, a line each."""
@@ -278,23 +335,32 @@ class App:
     def __repr__(self) -> str:
         return f"<App {self.spec.app.app_id!r}, {len(self._cribs)} agents, {len(self.catalog)} tools>"
 
-    def _unusable_brains(self) -> list[Problem]:
-        mistakes: list[Problem] = []
+    def _refuse(self, unusable: list[tuple[Problem, ToolcribError]]) -> None:
+        if unusable:
+            unset = all(isinstance(error, UnsetVariableError | MissingCredentialError) for _, error in unusable)
+            mistakes = [problem for problem, _ in unusable]
+            raise self._document.error(mistakes, hint=KEY_HINT, kind=UnsetVariableError if unset else AppError)
+
+    def _unusable_brains(self, user: str | None) -> list[tuple[Problem, ToolcribError]]:
+        """What is wrong with the brains, for this user; without one, apart from what is each user's own."""
+        found: list[tuple[Problem, ToolcribError]] = []
         for number, agent in enumerate(self.spec.agents):
+            brain = agent.brain
             try:
                 self._brain(agent)
+                if self._model is None and user is not None and brain.credential and brain.credential.scope != "app":
+                    stored_key(brain, self._variables, self._credentials, user)
             except (UnsetVariableError, ModelError) as error:
-                config = agent.brain.config
-                keys = (
-                    ("config", "api_key") if config.api_key else ("config", "credential") if config.credential else ()
-                )
-                mistakes.append(Problem(("agents", number, "brain", *(keys or ("provider",))), str(error)))
-        return mistakes
+                found.append((Problem(("agents", number, "brain", *_key_place(brain)), str(error)), error))
+            except CredentialError as error:
+                said = f"{error} {error.hint}"
+                found.append((Problem(("agents", number, "brain", "credential", "ref"), said), error))
+        return found
 
     def _brain(self, agent: Agent) -> Model:
         if self._model is not None:
             return model_for(self._model)
-        return model_of(agent.brain, self._variables)
+        return model_of(agent.brain, self._variables, self._credentials)
 
     def _ready(self, agent_id: str, log: SessionLog | None) -> Crib:
         """An agent's crib with its model, the mode that fits its tools, and the session log."""
@@ -305,6 +371,12 @@ class App:
         on_event = None if log is None else log.write if agent_id == self.entry.id else log.for_agent(agent_id)
         surface = compact_surface if mode is Mode.COMPACT else crib.surface
         return replace(crib, model=self.models[agent_id], mode=mode, surface=surface, on_event=on_event)
+
+
+def _key_place(brain: Brain) -> tuple[str, ...]:
+    """Where in a brain its key stands, or would."""
+    config = brain.config
+    return ("config", "api_key") if config.api_key else ("config", "credential") if config.credential else ("provider",)
 
 
 _LITERAL = "a key stands in the file itself; write {{env.NAME}} instead"

@@ -17,6 +17,7 @@ from toolcrib.apps.spec import Agent, Spec, Tools
 from toolcrib.apps.tools import ToolLoader
 from toolcrib.apps.variables import Variables
 from toolcrib.catalog.catalog import Catalog
+from toolcrib.credentials import CredentialStore
 from toolcrib.discovery.protocols import Guidance
 from toolcrib.discovery.surfaces.display import SourceStates
 from toolcrib.errors import PromptError, UnknownEmbedderError, UnsetVariableError, did_you_mean
@@ -26,6 +27,7 @@ from toolcrib.search.embedders.embedder import Embedder
 from toolcrib.search.index import SearchIndex, open_index
 from toolcrib.settings import Settings, is_postgres
 from toolcrib.sources.source import SourceGroup
+from toolcrib.tools.tool import match_dotted
 from toolcrib.yaml_file import Problem
 
 
@@ -36,6 +38,7 @@ def load_app(
     workdir: str | Path | None = None,
     embedder: str | None = None,
     environment: Mapping[str, str] = os.environ,
+    credentials: CredentialStore | None = None,
 ) -> App:
     """The app that a file describes.
 
@@ -45,6 +48,7 @@ def load_app(
         workdir: Takes the place of the file's work folder.
         embedder: Takes the place of the file's embedder.
         environment: Where `{{env.NAME}}` and `${NAME}` are looked up.
+        credentials: Where `credential` of a brain is looked up; else what this machine's user keeps.
 
     Raises:
         AppError: The file is wrong; every mistake is told, each with its line and column.
@@ -64,6 +68,7 @@ def load_app(
         workdir=folder,
         removes_workdir=workdir is None and spec.runtime.workdir_mode == "temporary",
         model=model,
+        credentials=credentials or CredentialStore.open(environment),
     )
     _add_agent_tools(spec, cribs, app)
     loader.mistakes += _unknown_pins(spec, cribs, loader)
@@ -113,7 +118,7 @@ def _crib(
             steps=runtime.max_turns,
             seconds=runtime.timeout,
             cost=runtime.max_cost,
-            output_tokens=agent.brain.max_tokens or Limits().output_tokens,
+            output_tokens=agent.brain.setting("max_tokens") or Limits().output_tokens,
         ),
         guidance=_guidance(_tools_at(number, agent), tools, loader),
         preload_tokens=runtime.preload,
@@ -174,7 +179,7 @@ def _prompt(at: tuple[str | int, ...], agent: Agent, loader: ToolLoader) -> Prom
             loader.mistakes.append(Problem((*at, key), f"{agent.system_prompt_file!r} cannot be read: {said}"))
     prompt = Prompt(sections=agent.prompt, more=more)
     try:
-        prompt.render(today=date.today(), finder="tool_search")
+        prompt.render(today=date.today(), finders=["tool_search"])
     except PromptError as error:
         loader.mistakes.append(Problem((*at, key if more else "prompt"), f"{error} {error.hint}"))
     return prompt
@@ -195,7 +200,7 @@ def _unknown_pins(spec: Spec, cribs: Mapping[str, Crib], loader: ToolLoader) -> 
     for number, agent in enumerate(spec.agents):
         names = [tool.name for tool in cribs[agent.id].catalog]
         for at, name in enumerate(cribs[agent.id].pinned):
-            if name not in names:
+            if name not in names and match_dotted(name, cribs[agent.id].catalog) is None:
                 near = did_you_mean(name, names) or ""
                 keys = (*_tools_at(number, agent), "pinned", at)
                 yield Problem(keys, f"there is no tool {name!r}. {near}".rstrip())

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from toolcrib.agent.prompt import section_names
-from toolcrib.apps.spec import Agent, Brain, Spec
+from toolcrib.apps.spec import MODEL_SETTINGS, Agent, Brain, Spec
 from toolcrib.apps.variables import VARIABLE, Secrets, Variables
 from toolcrib.errors import AppError, did_you_mean
 from toolcrib.policy.reading import rule_conflicts
@@ -16,7 +16,7 @@ from toolcrib.sources.mcp.config import McpServer, read_mcp_server, read_mcp_ser
 from toolcrib.yaml_file import Problem, YamlDocument, validate
 
 HINT = "Nothing was run; correct the file. See docs/reference/yaml.md, or let an editor use `toolcrib schema`."
-_SECRET_BELOW = frozenset({"config", "credentials", "modules", "mcp_servers", "openapi", "a2a"})
+_SECRET_BELOW = frozenset({"config", "credential", "credentials", "modules", "mcp_servers", "openapi", "a2a"})
 
 
 def read_spec(path: str | Path) -> tuple[Spec, "AppDocument"]:
@@ -108,6 +108,18 @@ def _brain(at: tuple[str | int, ...], brain: Brain, spec: Spec) -> Iterator[Prob
         yield Problem((*at, "model"), f"is missing; which model of {brain.provider!r} should it be?")
     if config.api_key is not None and config.credential:
         yield Problem((*at, "config", "credential"), "stands beside `api_key`; leave one out")
+    if brain.credential is not None:
+        made_for = brain.credential.provider
+        if made_for and made_for != brain.provider:
+            yield Problem(
+                (*at, "credential", "provider"),
+                f"a key of {made_for!r} is not sent to {brain.provider!r}; leave one out",
+            )
+        if config.credential:
+            yield Problem((*at, "config", "credential"), "stands beside `credential`; leave one out")
+    for name in MODEL_SETTINGS:
+        if getattr(brain, name) is not None and getattr(config, name) is not None:
+            yield Problem((*at, "config", name), f"stands beside `config`, too: `{name}`; leave one out")
     if config.credential and config.credential not in spec.credentials:
         near = did_you_mean(config.credential, spec.credentials)
         yield Problem(

@@ -14,6 +14,7 @@ SurfaceName: TypeAlias = Literal["search", "browse", "domains"]
 WorkdirMode: TypeAlias = Literal["auto", "here", "app", "temporary"]
 Backend: TypeAlias = Literal["auto", "openai_compat", "openai_responses", "anthropic"]
 
+MODEL_SETTINGS = ("temperature", "top_p", "max_tokens", "seed")  # of a brain, beside `config` or in it
 ID = r"^[A-Za-z][A-Za-z0-9_-]{0,39}$"  # with `ask_` in front it is still the name of a tool
 
 
@@ -68,7 +69,11 @@ class Runtime(Part):
         description="What the model sees of the tools: all (`direct`), a line each (`compact_direct`), a way to find "
         "them (`discovery`), or the first of these that fits into the share (`auto`).",
     )
-    surface: SurfaceName = Field(default="search", description="How tools are found in discovery.")
+    surface: SurfaceName = Field(
+        default="browse",
+        description="How tools are found in discovery: `browse`, five tools that never change; `search`, one tool, and "
+        "what it finds is added; `domains`, one tool for each category.",
+    )
     embedder: str = Field(
         default="builtin",
         description="What gives texts their meaning: `builtin`, `openai`, `fastembed` or `sentence-transformers`, the "
@@ -99,6 +104,21 @@ class BrainConfig(Part):
     api_key: SecretStr | None = Field(default=None, description="The key, best as `{{env.NAME}}`.")
     credential: str = Field(default="", description="The key by its name under `credentials`.")
     base_url: str = Field(default="", description="The provider's address, where it is another than usual.")
+    temperature: float | None = Field(default=None, ge=0, le=2, description="The same as beside `config`.")
+    top_p: float | None = Field(default=None, gt=0, le=1, description="The same as beside `config`.")
+    max_tokens: int | None = Field(default=None, ge=1, description="The same as beside `config`.")
+    seed: int | None = Field(default=None, description="The same as beside `config`.")
+
+
+class CredentialRef(Part):
+    """A key from the credential store (`toolcrib credentials set`)."""
+
+    ref: str = Field(description="Its name in the store; without one there, its name under `credentials`.", pattern=ID)
+    scope: Literal["per_user", "app"] = Field(
+        default="per_user",
+        description="Whose it is: `per_user`, of the user whose session it is; `app`, one for everybody.",
+    )
+    provider: str = Field(default="", description="The provider that it was made for; no other gets it.")
 
 
 class Brain(Part):
@@ -110,11 +130,19 @@ class Brain(Part):
     )
     model: str = Field(default="", description="The model's name at the provider.")
     backend: Backend = Field(default="auto", description="The wire it speaks, where the provider does not tell.")
+    credential: CredentialRef | None = Field(
+        default=None, description="The key from the credential store; `config.api_key` is used where there is none."
+    )
     config: BrainConfig = BrainConfig()
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
     max_tokens: int | None = Field(default=None, ge=1, description="Tokens of one answer of the model.")
     seed: int | None = None
+
+    def setting(self, name: str) -> Any:
+        """A setting of the model, from beside `config` or from in it."""
+        beside = getattr(self, name)
+        return getattr(self.config, name) if beside is None else beside
 
 
 class OpenApi(Part):

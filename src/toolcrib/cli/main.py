@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from toolcrib.errors import (
     EmbedderError,
+    MissingCredentialError,
     ModelKeyError,
     SourceLoginError,
     StoreError,
@@ -77,6 +78,10 @@ VERBS = {
         ),
     },
     "Look after what is kept": {
+        "credentials": (
+            "credentials:app",
+            "Keep keys and tokens that apps use, of one user or of the app; none is ever shown.",
+        ),
         "sessions": ("sessions:app", "List the conversations that are kept, show, export, import or delete them."),
         "store": (
             "store:app",
@@ -119,6 +124,7 @@ INTERRUPTED = 130
 
 EXIT_CODES: dict[type[ToolcribError], int] = {  # any other is USAGE
     EmbedderError: UNREACHABLE,
+    MissingCredentialError: AUTH,
     ModelKeyError: AUTH,
     SourceLoginError: AUTH,
     StoreError: UNREACHABLE,

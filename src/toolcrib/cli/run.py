@@ -69,11 +69,10 @@ def _problems(app: "App") -> list[str]:
     from toolcrib.policy.policy import Decision
 
     allowed = {tool.name for tool in app.catalog if app.policy.decide(tool).decision is Decision.ALLOW}
-    return [
-        f"{one.tool}: {one.message}"
-        for one in app.catalog.check()
-        if one.rule != "unconfirmed-destructive" or one.tool in allowed
-    ]
+    # A module names its own tools; one that is missing was left out by an option, such as `read_only`, or for a key.
+    modules = {tool.name for tool in app.catalog if tool.source.startswith("module:")}
+    handled = {"unconfirmed-destructive": {tool.name for tool in app.catalog} - allowed, "unknown-related": modules}
+    return [f"{one.tool}: {one.message}" for one in app.catalog.check() if one.tool not in handled.get(one.rule, ())]
 
 
 def _agent(app: "App", agent_id: str) -> dict[str, Any]:
@@ -156,7 +155,7 @@ def run(
     loaded = load_app(app, model=model, workdir=workdir)
     if check:
         return show_check(loaded, app, as_json=json)
-    _ = loaded.models  # a missing key is said before anything else
+    loaded.require_keys()  # a missing key is said before anything else
     asked = _request(loaded, message, json)
     with _logs(loaded, shown=verbose):
         return asyncio.run(_run(loaded, asked, session, store, as_json=json))

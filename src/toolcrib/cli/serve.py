@@ -192,6 +192,9 @@ def _app(path: Path, model: str | None, place: str | None, settings: Settings, e
     from toolcrib.stores.store import open_store
 
     app = load_app(path, model=model, embedder=embedder)
+    _ = app.models  # a key that everybody needs is said before anything else
+    for missing in app.missing_keys():  # of this machine's user alone: others may have theirs
+        note(f"warning: {missing}")
     return Served(
         crib=app.crib,
         store=open_store(place or settings.sessions),

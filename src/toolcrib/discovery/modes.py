@@ -18,6 +18,7 @@ from toolcrib.errors import ModeError, did_you_mean
 from toolcrib.tools.tool import Tool
 
 AUTO = "auto"
+COMPACT_DIRECT = "compact_direct"  # what an app's file calls compact mode; both words work everywhere
 SHARE = 0.20  # of the context window, for tools; the rest is for the conversation
 
 
@@ -27,6 +28,10 @@ class Mode(StrEnum):
     DIRECT = "direct"
     COMPACT = "compact"
     DISCOVERY = "discovery"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Mode | None":
+        return cls.COMPACT if value == COMPACT_DIRECT else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

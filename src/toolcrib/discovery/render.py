@@ -7,13 +7,13 @@ cleaned here (`tools/text.py`). Each text has a snapshot test with its token cou
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, cast
 
-from toolcrib.errors import did_you_mean
 from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.text import ELLIPSIS, clean, clean_json, first_sentence
-from toolcrib.tools.tool import Risk, Tool
+from toolcrib.tools.tool import Risk, Tool, dotted_name
 
 # Refusals: what a model reads when a call does not happen
 
@@ -23,11 +23,21 @@ _FEW_NAMES = 1_000
 _WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}|[^\W_a-zA-Z]{2,}")  # the parts of snake_case and camelCase names
 
 
-def unknown(name: object, known: Iterable[str], finder: str | None) -> ToolResult:
+def unknown(name: object, known: Iterable[Tool], finder: str | None) -> ToolResult:
     """There is no such tool, as far as the caller may know."""
-    given = str(name)[:_MOST_NAME_CHARACTERS]
-    advice = did_you_mean(given, _like(given, list(known))) or (f"Find the right one with {finder}." if finder else "")
+    given, tools = str(name)[:_MOST_NAME_CHARACTERS], list(known)
+    spelled = {dotted_name(tool): tool.name for tool in tools} if "." in given else {}
+    spelled |= {tool.name: tool.name for tool in tools}
+    near = _nearest(given, spelled)
+    advice = f"Did you mean {near!r}?" if near else f"Find the right one with {finder}." if finder else ""
     return ToolResult.failure(f"There is no tool named {given!r}. {advice}".rstrip())
+
+
+def _nearest(given: str, spelled: Mapping[str, str]) -> str | None:
+    """The name that is spelled most like it, if any is near."""
+    folded = {spelling.casefold(): name for spelling, name in spelled.items()}
+    near = get_close_matches(given.casefold(), _like(given, list(folded)), n=1)
+    return folded[near[0]] if near else None
 
 
 def _like(given: str, known: list[str]) -> list[str]:

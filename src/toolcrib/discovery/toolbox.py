@@ -137,6 +137,7 @@ async def _outcome(tool: Tool, arguments: Mapping[str, Any], context: object, se
         return refusals.broken(tool.name, error)
 
 
+EXECUTE_TOOL = "execute_tool"  # the tool of a surface that runs others
 Inactive: TypeAlias = Literal["activate", "refuse"]
 Surface: TypeAlias = Callable[["Toolbox"], Iterable[Tool]]
 
@@ -237,6 +238,11 @@ class Toolbox:
         return tuple(self._surface.values())
 
     @property
+    def is_fixed(self) -> bool:
+        """Whether the surface runs tools by `execute_tool`: then the list of tools never grows by what is called."""
+        return EXECUTE_TOOL in self._surface
+
+    @property
     def active(self) -> tuple[str, ...]:
         """The active tools in the order of their first activation; pinned ones are not among them."""
         return tuple(tool.name for tool in self._now().active)
@@ -258,7 +264,8 @@ class Toolbox:
 
         Names that the caller may not know of, or not call, are passed over.
         """
-        found = [tool.name for tool in self._callable(names) if tool.name not in self.pinned]
+        pinned = {tool.name for tool in self._callable(self.pinned)}
+        found = [tool.name for tool in self._callable(names) if tool.name not in pinned]
         return tuple(name for name in found if self._activation.add(name))
 
     def begin_turn(self) -> tuple[str, ...]:
@@ -296,14 +303,16 @@ class Toolbox:
         """
         tool = self._surface.get(name) or self._visibility.find(name)
         if tool is None:
-            return refusals.unknown(name, [*self._surface, *(tool.name for tool in self.tools)], self._finder)
+            return refusals.unknown(name, [*self.surface, *self.tools], self._finder)
+        name = tool.name  # also where it was given as `category.name`
         verdict = Verdict(Decision.ALLOW) if name in self._surface else self._visibility.decide(tool)
         if verdict.decision is Decision.DENY:
             return refusals.denied(name, verdict.reason)
         if not self.is_active(name):
             if self._inactive == "refuse" and approved is None:  # what the user agreed to needs no second search
                 return refusals.inactive(name, self._finder)
-            self.activate([name])
+            if not self.is_fixed:
+                self.activate([name])
         self._activation.use(name)
         given = fitted(tool, arguments)
         if not isinstance(given, Repaired):
@@ -367,11 +376,12 @@ class Toolbox:
         """What the model sees now; made anew only after the catalog, the surface or the active names changed."""
         state = (self.catalog.revision, self._surface_revision, self._activation.names)
         if self._seen is None or self._seen.state != state:
-            active = tuple(self._callable(name for name in self._activation.names if name not in self.pinned))
+            pinned = {tool.name: tool for tool in self._callable(self.pinned)}
+            active = tuple(self._callable(name for name in self._activation.names if name not in pinned))
             if self.mode is Mode.DIRECT:
                 tools = tuple(filter(self._visibility.may_call, self.tools))
             else:
-                tools = (*self.surface, *self._callable(self.pinned), *active)
+                tools = (*self.surface, *pinned.values(), *active)
             self._seen = _Seen(state, tools, active, frozenset(tool.name for tool in tools))
         return self._seen
 

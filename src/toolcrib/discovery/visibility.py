@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary, ref
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.errors import UnknownToolError
 from toolcrib.policy.policy import Decision, Policy, Verdict
-from toolcrib.tools.tool import Tool
+from toolcrib.tools.tool import Tool, match_dotted
 
 
 class Visibility:
@@ -45,10 +45,10 @@ class Visibility:
         return self.decide(tool).decision is not Decision.DENY
 
     def find(self, name: str) -> Tool | None:
-        """The tool of this name; None if there is none, or none that this role may know of."""
+        """The tool of this name, also as `category.name`; None if there is none, or none that this role may know of."""
         catalog = self.catalog
         if name not in catalog:  # asked first: the error below lists all names
-            return None
+            return match_dotted(name, self.tools) if "." in name else None
         try:
             tool = catalog.get(name)
         except UnknownToolError:  # another thread has just removed it

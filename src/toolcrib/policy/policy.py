@@ -5,8 +5,8 @@ looks exactly like what does not exist. What is denied can be seen, and a call s
 """
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import StrEnum
 from fnmatch import translate
 from functools import lru_cache
@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from toolcrib.errors import PolicyError, did_you_mean
-from toolcrib.tools.tool import Risk, Tool
+from toolcrib.tools.tool import Risk, Tool, dotted_patterns
 
 
 class Decision(StrEnum):
@@ -38,7 +38,8 @@ class Verdict:
 class Rule:
     """A decision for the tools that fit every condition given; without any condition, for all tools.
 
-    `name`, `category` and `source` are patterns such as `cms_delete*`; case does not count. `role` is one role.
+    `name`, `category` and `source` are patterns such as `cms_delete*`; case does not count. `role` is one role. A name
+    with a dot, `filesystem.delete`, is for the tools of that category whose name is the rest, or ends with it.
     """
 
     # Words are welcome, for rules are also read from files; what is kept are members. None: no later rule counts, the
@@ -73,6 +74,16 @@ class Rule:
         return self.role is None or (role is not None and self.role.casefold() == role.casefold())
 
 
+def _undotted(rule: Rule) -> Iterator[Rule]:
+    """A rule for `filesystem.grep` as rules that speak of names and categories apart, as tools have them."""
+    pairs = dotted_patterns(rule.name or "")
+    if not pairs:
+        yield rule
+    for category, name in pairs:
+        if category is None or rule.category is None or category.casefold() == rule.category.casefold():
+            yield replace(rule, name=name, category=rule.category if category is None else category)
+
+
 _BY_RISK: Mapping[Risk, Decision] = MappingProxyType(
     {Risk.SAFE: Decision.ALLOW, Risk.MODERATE: Decision.ALLOW, Risk.DESTRUCTIVE: Decision.ASK}
 )
@@ -92,7 +103,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         stated = {_one_of(Risk, risk, "risk"): _one_of(Decision, to, "decision") for risk, to in self.by_risk.items()}
-        object.__setattr__(self, "rules", tuple(self.rules))
+        object.__setattr__(self, "rules", tuple(one for rule in self.rules for one in _undotted(rule)))
         object.__setattr__(self, "by_risk", MappingProxyType({**_BY_RISK, **stated}))
         object.__setattr__(self, "trusted", (self.trusted,) if isinstance(self.trusted, str) else tuple(self.trusted))
 

@@ -56,7 +56,7 @@ def _lines(tenant: str, record: SessionRecord) -> Iterator[AuditLine]:
         if event.get("type") == "tool_started":
             end = ends.get(event.get("call_id"))
             outcome = "unfinished" if end is None else "failed" if end.get("failed") is True else "ok"
-            tool, digest = str(event.get("name")), digest_of(event.get("arguments"))
+            tool, digest = _called(event, end or {})
             yield AuditLine(
                 at=at, tenant=tenant, session=record.id, what="call", tool=tool, arguments=digest, outcome=outcome
             )
@@ -67,31 +67,46 @@ def _lines(tenant: str, record: SessionRecord) -> Iterator[AuditLine]:
             yield AuditLine(at=one.settled_at, what="answer", outcome=one.settled_as.value, **said)
 
 
+def _called(start: Mapping[str, Any], end: Mapping[str, Any]) -> tuple[str, str]:
+    """The tool that was called and a digest of its arguments: of the inner one, where `execute_tool` ran it."""
+    arguments = start.get("arguments")
+    if end.get("inner") and isinstance(arguments, dict):
+        return str(end["inner"]), digest_of(cast("dict[str, Any]", arguments).get("params", {}))
+    return str(start.get("name")), digest_of(arguments)
+
+
 # A session's log as JSON Lines: what happened, one event a line, with moments, durations and counts.
+
+
+_COUNTS = ("tool_calls_count", "discovery_calls_count", "inner_calls_count")
 
 
 @dataclass(slots=True)
 class LogLines:
     """Makes lines of one session's events, in their order."""
 
-    tool_calls: int = 0  # so far
-    discovery_calls: int = 0
-    _tools_before: int = 0  # when the present run began
-    _searches_before: int = 0
+    tool_calls: int = 0  # of the model so far, those of tools that find or run others among them
+    discovery_calls: int = 0  # of these, calls of tools that find others
+    inner_calls: int = 0  # tools that `execute_tool` ran
+    _before: tuple[int, int, int] = (0, 0, 0)  # when the present run began
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The calls so far."""
+        return dict(zip(_COUNTS, (self.tool_calls, self.discovery_calls, self.inner_calls), strict=True))
 
     def line(self, event: Mapping[str, Any], at: datetime) -> dict[str, Any]:
         """One event as its line."""
         kind = event.get("type")
         if kind == "run_started":
-            self._tools_before, self._searches_before = self.tool_calls, self.discovery_calls
-        self.tool_calls += kind == "tool_finished"
+            self._before = self.tool_calls, self.discovery_calls, self.inner_calls
+        self.tool_calls += kind in ("tool_finished", "tool_discovery_result")
         self.discovery_calls += kind == "tool_discovery_result"
-        counts = {}
+        self.inner_calls += kind == "tool_finished" and bool(event.get("inner"))
+        counts: dict[str, int] = {}
         if kind == "usage":
-            counts = {
-                "tool_calls_count": self.tool_calls - self._tools_before,
-                "discovery_calls_count": self.discovery_calls - self._searches_before,
-            }
+            pairs = zip(self.counts.items(), self._before, strict=True)
+            counts = {name: now - before for (name, now), before in pairs}
         return {"at": at.isoformat(), **event, **counts}
 
 
@@ -104,8 +119,7 @@ def log_of(record: SessionRecord) -> Iterator[dict[str, Any]]:
         "type": "session",
         "id": record.id,
         "title": record.title,
-        "tool_calls_count": lines.tool_calls,
-        "discovery_calls_count": lines.discovery_calls,
+        **lines.counts,
         "usage": dict(record.usage),
     }
     yield from events

@@ -112,6 +112,40 @@ class Tool:
         return replace(self, **changes)
 
 
+def match_dotted(name: str, tools: Iterable[Tool]) -> Tool | None:
+    """The one tool that `category.name` means, such as `filesystem.grep` for `fs_grep`; None if none or several fit.
+
+    Providers refuse dots, so no tool has one in its name; documents and people write them. See also `dotted_patterns`.
+    """
+    category, dot, rest = name.casefold().rpartition(".")
+    if not dot:
+        return None
+    ranked: dict[int, list[Tool]] = {}
+    for tool in tools:
+        known = tool.name.casefold()
+        if known == f"{category.replace('.', '_')}_{rest}":
+            return tool
+        if tool.category.casefold() == category and (known == rest or known.endswith(f"_{rest}")):
+            prefix = known.removesuffix(rest).rstrip("_")
+            ranked.setdefault(len(prefix.split("_")) if prefix else 0, []).append(tool)
+    nearest = ranked[min(ranked)] if ranked else []
+    return nearest[0] if len(nearest) == 1 else None
+
+
+def dotted_name(tool: Tool) -> str:
+    """The name with its category in front, as people write it: `filesystem.grep` for `fs_grep`."""
+    _, _, rest = tool.name.partition("_")
+    return f"{tool.category}.{rest or tool.name}" if tool.category else tool.name
+
+
+def dotted_patterns(name: str) -> tuple[tuple[str | None, str], ...]:
+    """What a pattern such as `filesystem.gr*` stands for: pairs of category and name, both patterns."""
+    category, dot, rest = name.rpartition(".")
+    if not dot:
+        return ()
+    return ((category, rest), (category, f"*_{rest}"), (None, f"{category.replace('.', '_')}_{rest}"))
+
+
 def _refuse_unsafe(name: object) -> None:
     if not isinstance(name, str) or not SAFE_NAME.fullmatch(name):
         raise CatalogError(

@@ -6,6 +6,7 @@ alone is the surface of compact mode.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -33,7 +34,7 @@ from toolcrib.discovery.surfaces.search import (
     nothing_found,
     tools_found,
 )
-from toolcrib.discovery.toolbox import Toolbox
+from toolcrib.discovery.toolbox import EXECUTE_TOOL, Toolbox
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 
@@ -76,6 +77,7 @@ def call_by_name(toolbox: Toolbox, name: str, *, description: str, wrapping: str
 
 GET_TOOL = "get_tool"
 DESCRIPTION = "Get a tool's arguments and usage notes, and make it callable. Do this before its first call."
+READ_FIRST = "Get a tool's arguments and usage notes. Do this before its first call."
 CALL_BY_NAME = "Call it by name."
 
 
@@ -100,13 +102,13 @@ async def _get_tool(
 def describe_and_activate(
     toolbox: Toolbox, name: str, described: Callable[[Tool], str], then: str = CALL_BY_NAME
 ) -> ToolResult:
-    """Describe the tool of this name and make it callable, or say why not."""
+    """Describe the tool of this name and make it callable, or say why not; `execute_tool` can run it anyhow."""
     held = toolbox.find(name.strip())
     if held is None:
-        return refusals.unknown(name, (one.name for one in toolbox.tools), None)
+        return refusals.unknown(name, toolbox.tools, None)
     if not Display(toolbox).may_call(held):
         return refusals.denied(held.name, toolbox.verdict(held).reason)
-    activated = toolbox.activate([held.name])
+    activated = () if toolbox.is_fixed else toolbox.activate([held.name])
     return ToolResult(
         text=f"{described(held)}\n{then}",
         value=Discovered(query=name, tools=(held.name,), activated=activated, confidence=1.0),
@@ -122,19 +124,19 @@ BROWSE_CATEGORY = "List the tools of a category, one line each."
 SEARCH_TOOLS = (
     "Find tools by what they do, in any language. Always search before you say that something cannot be done."
 )
-EXECUTE_TOOL = "Run a tool by name with its arguments, as get_tool or search_tools showed them."
+EXECUTE = "Run a tool by name with its arguments, as get_tool or search_tools showed them."
 HOW_TO_EXECUTE = "Run it with execute_tool."
 
 
 def browse_surface(toolbox: Toolbox, *, sources: SourceStates | None = None) -> tuple[Tool, ...]:
     """The five tools of this surface; `Toolbox(catalog, surface=browse_surface)` makes them the way into a toolbox."""
     display = Display(toolbox)
-    execute = call_by_name(toolbox, "execute_tool", description=EXECUTE_TOOL, wrapping="params")
+    execute = call_by_name(toolbox, EXECUTE_TOOL, description=EXECUTE, wrapping="params")
     return (
         _list_categories.bind(display),
         _browse_category.bind(display),
         _search_tools.bind((display, sources)),
-        get_tool(toolbox, then=HOW_TO_EXECUTE),
+        replace(get_tool(toolbox, then=HOW_TO_EXECUTE), description=READ_FIRST),
         execute.with_metadata(source=SOURCE),
     )
 

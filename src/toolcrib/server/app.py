@@ -44,7 +44,7 @@ def create_app(served: Served, options: Options | None = None) -> FastAPI:
         options=options,
         runs=Runs(most=options.most_runs, metrics=metrics),
         metrics=metrics,
-        warming=Warmup(served.crib, wanted=options.warm_up),
+        warming=Warmup(served.crib, enabled=options.warm_up),
     )
 
     @asynccontextmanager

@@ -195,14 +195,14 @@ class Runs:
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         task = asyncio.create_task(self._run(run, begun, store, start_run), name=f"run of {session}")
         self._live[key] = run, task
-        self._metrics.began()
+        self._metrics.run_started()
 
         def over(task: "asyncio.Task[None]") -> None:  # also if it was cancelled before its first step
             _settle(begun, ServerBusyError("was told to stop this run before it began") if task.cancelled() else None)
             self._last_event.pop(run, None)
             del self._live[key]
             run.end()
-            self._metrics.ended()
+            self._metrics.run_ended()
 
         task.add_done_callback(over)
         await asyncio.shield(begun)  # the client may disconnect; the run goes on
@@ -292,7 +292,7 @@ class Runs:
 
     def _publish(self, run: LiveRun, event: Event) -> None:
         run.publish(event)
-        self._metrics.happened(event)
+        self._metrics.record(event)
 
     async def _end_of_log(self, store: Store, session: str) -> int:
         """The position after the last line of the log. Another process may have added lines since it was last read."""

@@ -80,7 +80,7 @@ MISSING: Responses = {404: {"model": Refusal, "description": "There is no such s
 async def create_session(services: ServicesHere, store: StoreHere) -> NewSession:
     """Make a session."""
     async with store.open() as session:
-        services.metrics.made_session()
+        services.metrics.session_created()
         return NewSession(id=session.id)
 
 

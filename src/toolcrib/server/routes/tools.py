@@ -138,13 +138,13 @@ async def list_categories(house: ServicesHere) -> list[Category]:
 @routes.get("/check")
 async def check(house: ServicesHere) -> list[FindingShape]:
     """What is wrong with the tools, and what keeps them from being found (`toolcrib check`)."""
-    return await house.once("check", lambda: asyncio.to_thread(_findings, house))
+    return await house.cached_by_revision("check", lambda: asyncio.to_thread(_findings, house))
 
 
 @routes.get("/tokens")
 async def tokens(house: ServicesHere) -> dict[str, Any]:
     """What the tools cost in each mode (`toolcrib tokens --json`)."""
-    return await house.once("tokens", lambda: _costs(house))
+    return await house.cached_by_revision("tokens", lambda: _costs(house))
 
 
 async def _costs(house: Services) -> dict[str, Any]:

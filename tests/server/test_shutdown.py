@@ -150,7 +150,7 @@ async def test_a_run_can_be_stopped_before_anything_happened() -> None:
             while not len(runs):
                 await anyio.lowlevel.checkpoint()
             assert await runs.stop(store, "s")
-            with pytest.raises(ServerBusyError, match="before it began"):
+            with pytest.raises(ServerBusyError, match="before it started"):
                 await starting
         assert len(runs) == 0
 

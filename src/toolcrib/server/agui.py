@@ -40,7 +40,7 @@ from toolcrib.agent.runner import confirm, stream
 from toolcrib.errors import StoreError, UnknownSessionError
 from toolcrib.server.middleware import http_error
 from toolcrib.server.runs import STOPPED, LiveRun, StartRun
-from toolcrib.server.schemas import MOST_TEXT, Refusal
+from toolcrib.server.schemas import MAX_TEXT_CHARACTERS, Refusal
 from toolcrib.server.services import ServicesHere, StoreHere
 from toolcrib.stores.record import checked_id
 from toolcrib.stores.session import Session
@@ -86,8 +86,10 @@ def _start_run(request: RunAgentInput, crib: Crib) -> StartRun:
     if answers := request.resume:
         return lambda session: _resume(session, answers, crib)
     text = next((_text(message) for message in reversed(request.messages) if isinstance(message, UserMessage)), "")
-    if not text.strip() or len(text) > MOST_TEXT:
-        raise http_error(400, "There is no user message, or it is too long.", f"Send 1 to {MOST_TEXT:,} characters.")
+    if not text.strip() or len(text) > MAX_TEXT_CHARACTERS:
+        raise http_error(
+            400, "There is no user message, or it is too long.", f"Send 1 to {MAX_TEXT_CHARACTERS:,} characters."
+        )
     return lambda session: stream(session, text, crib=crib)
 
 

@@ -67,11 +67,11 @@ def test_problems_are_data_for_programs_too(tmp_path: Path, capsys: pytest.Captu
 def test_a_tool_that_its_words_do_not_find_is_a_problem(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lost = Finding(tool="announce", rule="unreachable", message="None of its 3 requests finds it.", hint="Say more.")
+    lost = Finding(tool="announce", rule="unreachable", message="None of its 3 queries finds it.", hint="Say more.")
     monkeypatch.setattr("toolcrib.cli.tools.hard_to_find", always([lost]))
     assert main(["check", "--from", OFFICE, "--json"]) == 2
     assert json.loads(capsys.readouterr().out) == [
-        {"tool": "announce", "rule": "unreachable", "message": "None of its 3 requests finds it.", "hint": "Say more."}
+        {"tool": "announce", "rule": "unreachable", "message": "None of its 3 queries finds it.", "hint": "Say more."}
     ]
 
 

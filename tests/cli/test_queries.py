@@ -26,13 +26,13 @@ def test_a_line_is_a_request_with_its_tools_and_language(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("content", "message", "hint"),
     [
-        ("", "holds no requests.", EXAMPLE),
+        ("", "contains no queries.", EXAMPLE),
         ('{"text": "a"}\n{"text": ', ":2: Expecting value", EXAMPLE),
         ("[" * 100_000, ":1: ", EXAMPLE),
-        ('["a"]', ":1: not a labelled request.", EXAMPLE),
-        ('{"relevant": ["send_mail"]}', ":1: not a labelled request.", EXAMPLE),
-        ('{"text": "a", "relevant": "send_mail"}', ":1: not a labelled request.", EXAMPLE),
-        ('{"text": "a", "lang": 3}', ":1: not a labelled request.", EXAMPLE),
+        ('["a"]', ":1: not a labelled query.", EXAMPLE),
+        ('{"relevant": ["send_mail"]}', ":1: not a labelled query.", EXAMPLE),
+        ('{"text": "a", "relevant": "send_mail"}', ":1: not a labelled query.", EXAMPLE),
+        ('{"text": "a", "lang": 3}', ":1: not a labelled query.", EXAMPLE),
         ('{"text": "a", "relevant": ["send_mial"]}', "no tool named 'send_mial'.", "Did you mean 'send_mail'?"),
     ],
     ids=["empty", "half a line", "too deep", "a list", "no text", "one name", "odd language", "unknown tool"],

@@ -135,7 +135,7 @@ def test_traces_that_cannot_go_anywhere_are_said(
 ) -> None:
     monkeypatch.setenv("TOOLCRIB_TRACES", "moon")
     assert main(["serve", "--from", OFFICE, "--port", "0"]) == 1
-    assert "Spans cannot go to 'moon'" in capsys.readouterr().err
+    assert "Unknown trace exporter: 'moon'" in capsys.readouterr().err
     monkeypatch.setenv("TOOLCRIB_TRACES", "console")
     assert main(["serve", "--from", OFFICE, "--port", "0"]) == 0
 

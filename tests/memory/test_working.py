@@ -138,7 +138,7 @@ GOOD = WorkingMemory(entities=(page("1"),)).with_use("a", Outcome.OK, at=NOON).t
 
 
 REFUSED: list[tuple[dict[str, object], str]] = [
-    ({"version": 2}, r"has the form 2; this Toolcrib knows forms up to 1"),
+    ({"version": 2}, r"has format 2; this Toolcrib reads formats up to 1"),
     ({"entities": "none"}, "'entities' is not a list"),
     ({"entities": [{}]}, "KeyError: 'type'"),
     ({"used": [{"name": "a", "count": 1, "last_used": "2026-01-01", "last_outcome": "ok"}]}, "no time zone"),

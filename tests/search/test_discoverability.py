@@ -41,8 +41,8 @@ def test_a_phrase_below_the_first_three_is_named_with_what_it_finds_instead() ->
         Finding(
             tool="send_mail",
             rule="phrase-not-found",
-            message="Not in the first 3 for its own phrase 'drop a line'; it finds draw, chat, post.",
-            hint="Say in the description what sets this tool apart, or add a phrase with words the others do not use.",
+            message="Not in the first 3 hits for its own phrase 'drop a line'; the search returns draw, chat, post.",
+            hint="State in the description what sets this tool apart, or add a phrase with words unique to it.",
         )
     ]
 
@@ -53,26 +53,26 @@ def test_a_description_is_asked_in_other_words_and_may_stand_fifth() -> None:
     assert discoverability(fifth, [page]) == []
     [finding] = discoverability(Scripted({"remove page": []}, ["delete_page"]), [page])
     assert finding.rule == "description-not-found"
-    assert finding.message.endswith("'remove page'; it finds nothing.")
+    assert finding.message.endswith("'remove page'; the search returns nothing.")
 
 
 def test_a_tool_that_takes_half_of_anothers_requests_is_confusable_with_it() -> None:
     mail = make("send_mail", "", "mail someone", "write to someone")
     index = Scripted({"mail someone": ["post_mail", "send_mail"]}, ["send_mail"])
     [finding] = discoverability(index, [mail])
-    assert (finding.rule, finding.message) == ("confusable", "'post_mail' comes before it for 1 of its 2 requests.")
+    assert (finding.rule, finding.message) == ("confusable", "'post_mail' ranks first for 1 of its 2 queries.")
 
 
 def test_a_tool_that_no_request_finds_is_unreachable() -> None:
     lost = make("lost", "Find things.", "where is it")
     findings = discoverability(Scripted({}, ["other"]), [lost])
     assert [finding.rule for finding in findings] == ["unreachable", "phrase-not-found", "description-not-found"]
-    assert findings[0].message == "None of its 2 requests finds it."
+    assert findings[0].message == "None of its 2 queries finds it."
 
 
 def test_a_tool_without_words_is_unreachable() -> None:
     [finding] = discoverability(Scripted({}, ["bare"]), [make("bare")])
-    assert (finding.rule, finding.message) == ("unreachable", "No phrase and no description leads to it.")
+    assert (finding.rule, finding.message) == ("unreachable", "It has no phrase and no description to find it by.")
 
 
 @pytest.mark.parametrize(

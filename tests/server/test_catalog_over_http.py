@@ -60,7 +60,7 @@ def test_only_tools_that_do_no_harm_can_be_tried() -> None:
     assert (broken.status_code, broken.json()["failed"]) == (200, True)
     assert (refused.status_code, refused.json()["error"]) == (
         403,
-        "delete_page may change something, so it is not for trying.",
+        "delete_page cannot be tried here: it may change something, or it needs confirmation.",
     )
     assert missing.status_code == 404
     assert shop.deleted == []

@@ -23,7 +23,7 @@ def test_without_the_token_nothing_is_told_but_that_the_server_is_up() -> None:
         for path in ("/api/app", "/api/sessions", "/api/tools", "/openapi.json", "/metrics", "/", "/site/", "/nowhere"):
             answer = here.http.get(path)
             assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer"), path
-            assert answer.json()["error"] == "A token is needed."
+            assert answer.json()["error"] == "A token is required."
         assert here.http.post("/agui", json={}).status_code == 401
         assert here.http.get("/api/app", headers=bearer("alices-secre")).status_code == 401
         assert here.http.get("/api/app", headers={b"Authorization": "Bearer ü".encode()}).status_code == 401
@@ -84,7 +84,7 @@ def test_other_pages_may_not_use_the_server(headers: dict[str, str]) -> None:
     with scene() as here:
         answer = here.http.post("/api/sessions", headers=headers)
         assert answer.status_code == 403
-        assert answer.json()["error"] == "Another page may not use this server."
+        assert answer.json()["error"] == "Pages of other sites may not use this server."
         assert here.http.get("/api/sessions").json() == []
 
 

@@ -91,7 +91,10 @@ def test_a_picture_in_another_page_cannot_make_the_server_work() -> None:
     with scene() as here:
         for path in ("/api/app", "/health/extraction", "/metrics", "/api/tokens"):
             answer = here.http.get(path, headers=stranger)
-            assert (answer.status_code, answer.json()["error"]) == (403, "Another page may not use this server.")
+            assert (answer.status_code, answer.json()["error"]) == (
+                403,
+                "Pages of other sites may not use this server.",
+            )
         followed = here.http.get("/", headers={"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"})
         assert followed.status_code == 200  # a link to the page is welcome
         assert here.http.get("/api/app", headers={"Sec-Fetch-Site": "same-origin"}).status_code == 200

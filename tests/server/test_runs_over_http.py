@@ -233,7 +233,7 @@ def test_messages_must_say_something_and_not_too_much() -> None:
         path = f"/api/sessions/{here.session()}/messages"
         answers = [here.post(path, body) for body in ({"text": ""}, {}, {"text": "x" * 20_001}, ["no"])]
     assert [answer.status_code for answer in answers] == [422] * 4
-    assert answers[1].json() == {"error": "text: Field required.", "hint": "See /openapi.json for what is expected."}
+    assert answers[1].json() == {"error": "text: Field required.", "hint": "See /openapi.json for the expected format."}
 
 
 def test_more_runs_than_allowed_have_to_wait() -> None:

@@ -80,7 +80,7 @@ async def test_a_run_that_takes_too_long_is_parked_and_a_new_one_refused() -> No
             await runs.start(store, "s", lambda session: stream(session, "more", crib=crib))
         except Exception as error:
             refused = error
-        assert str(refused) == "The server is about to end."
+        assert str(refused) == "The server is shutting down."
         # What was said and done is kept: the next server goes on from there.
         kept = await store.read("s")
         assert [line.event["type"] for line in kept.events] == ["run_started", "tool_started", "failed"]
@@ -124,7 +124,7 @@ async def test_a_run_that_breaks_tells_so_and_its_numbers_are_used_up() -> None:
             "message": "The disk is full.",
             "hint": "Make room.",
         }
-        assert (await _last(await runs.start(store, "s", worse)))["message"] == "The run broke."
+        assert (await _last(await runs.start(store, "s", worse)))["message"] == "The run failed unexpectedly."
         assert [line.event["type"] for line in await store.events("s")] == ["run_started", "failed"] * 2
 
 
@@ -150,7 +150,7 @@ async def test_a_run_can_be_stopped_before_anything_happened() -> None:
             while not len(runs):
                 await anyio.lowlevel.checkpoint()
             assert await runs.stop(store, "s")
-            with pytest.raises(ServerBusyError, match="before it began"):
+            with pytest.raises(ServerBusyError, match="before it started"):
                 await starting
         assert len(runs) == 0
 

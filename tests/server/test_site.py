@@ -103,6 +103,6 @@ def test_a_mistake_of_ours_is_told_without_details(caplog: pytest.LogCaptureFixt
         answer = here.http.get("/site/")
     assert (answer.status_code, answer.json()) == (
         500,
-        {"error": "The server made a mistake.", "hint": "The log has the details."},
+        {"error": "Internal server error.", "hint": "The log has the details."},
     )
     assert "swordfish" in caplog.text

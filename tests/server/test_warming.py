@@ -1,4 +1,4 @@
-"""Before anybody waits: the index is built and a turn rehearsed, in which no tool is called and no provider asked."""
+"""Before anybody waits: the index is built and a turn is run that calls no tool and sends nothing to a provider."""
 
 import logging
 import threading
@@ -45,7 +45,7 @@ def test_a_server_is_not_ready_while_it_warms_up_but_answers() -> None:
         assert here.when_warm().status_code == 200
 
 
-async def test_a_rehearsal_calls_no_tool_and_asks_no_provider() -> None:
+async def test_the_warm_up_calls_no_tool_and_sends_no_request_to_a_provider() -> None:
     shop, called = Shop(), list[str]()
     shop.catalog = Catalog()
 
@@ -67,7 +67,7 @@ async def test_a_rehearsal_calls_no_tool_and_asks_no_provider() -> None:
 
 
 async def test_who_does_not_want_it_is_ready_at_once() -> None:
-    warming = Warmup(Crib(Catalog()), wanted=False)
+    warming = Warmup(Crib(Catalog()), enabled=False)
     assert warming.done
     await warming()  # and nothing happens
 
@@ -83,10 +83,10 @@ class BrokenIndex(ToolIndex):
         raise RuntimeError("broken")
 
 
-async def test_a_rehearsal_that_fails_is_logged_and_is_over(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_failed_warm_up_is_logged_and_done(caplog: pytest.LogCaptureFixture) -> None:
     shop = Shop()
     warming = Warmup(Crib(shop.catalog, index=BrokenIndex(shop.catalog)))
     with caplog.at_level(logging.WARNING, "toolcrib"):
         await warming()
     assert warming.done
-    assert caplog.messages == ["The rehearsal failed."]
+    assert caplog.messages == ["The warm-up failed."]

@@ -101,7 +101,7 @@ def test_any_session_survives_its_document(record: SessionRecord) -> None:
         (PLAIN | {"usage": {"cost": "NaN"}}, "usage.cost"),
         (PLAIN | {"confirmations": [{"id": "x"}]}, "confirmations.0.tool: "),
         (PLAIN | {"more": 1}, "more: "),
-        (PLAIN | {"memory": {"version": 1}}, "This is not a working memory"),
+        (PLAIN | {"memory": {"version": 1}}, "This is not a valid working memory"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

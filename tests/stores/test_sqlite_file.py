@@ -63,7 +63,7 @@ async def test_rows_changed_by_hand_are_told(tmp_path: Path) -> None:
     async with SqliteStore(path) as store:
         with pytest.raises(StoreError, match="The working memory cannot be read"):
             await store.read("s1")
-        with pytest.raises(StoreError, match="This is not a working memory"):
+        with pytest.raises(StoreError, match="This is not a valid working memory"):
             await store.read("s2")
         assert len(await store.sessions()) == 20
 

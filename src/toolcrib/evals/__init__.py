@@ -1,4 +1,4 @@
-"""DOES IT WORK: measures a search on labelled requests."""
+"""DOES IT WORK: measures search quality with labelled queries."""
 
 from typing import TYPE_CHECKING
 

@@ -1,6 +1,6 @@
-"""WHAT a session remembers: the things its results spoke of, and the tools it found and used.
+"""WHAT a session remembers: the entities in its results, and the tools that it found and used.
 
-Values and pure functions. Where a memory is kept, and which model reads it, is not known here.
+Values and pure functions. This package does not know where a memory is stored or which model reads it.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The working memory of a session: a frozen value, and the new one after each thing that happens."""
+"""The working memory of a session: a frozen value. Each update returns a new one."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from toolcrib.tools.tool import Tool
 
 VERSION = 1
 MOST_ENTITIES = 10
-MOST_TOOLS = 50  # of those found, and of those used: a long session must not grow a long memory
+MOST_TOOLS = 50  # found tools, and used tools, each: the memory of a long session must stay small
 MOST_SUMMARY_CHARACTERS = 2_000
 
 
@@ -40,15 +40,15 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkingMemory:
-    """What a session knows; everything newest first."""
+    """What a session remembers, the newest first."""
 
     entities: tuple[Entity, ...] = ()
-    discovered: tuple[str, ...] = ()  # names of tools that a search gave
+    discovered: tuple[str, ...] = ()  # names of tools that a search returned
     used: tuple[ToolUse, ...] = ()
     summary: str = ""
 
     def with_entities(self, entities: Iterable[Entity]) -> "WorkingMemory":
-        """Entities of the same type and id become one, the newest; of all, the newest few are kept."""
+        """Add entities. Of those with the same type and id the newest stays, and `MOST_ENTITIES` stay in total."""
         newest: dict[tuple[str, str], Entity] = {}
         for entity in (*entities, *self.entities):
             key = entity.type, entity.id
@@ -58,25 +58,25 @@ class WorkingMemory:
         return replace(self, entities=tuple(ordered[:MOST_ENTITIES]))
 
     def with_discovered(self, names: Iterable[str]) -> "WorkingMemory":
-        """A search gave these tools, the best first."""
+        """Add the tools that a search returned, the best first."""
         return replace(self, discovered=tuple(dict.fromkeys((*names, *self.discovered)))[:MOST_TOOLS])
 
     def with_use(self, name: str, outcome: Outcome, *, at: datetime) -> "WorkingMemory":
-        """A tool was called."""
+        """Count a call of a tool."""
         before = next((use.count for use in self.used if use.name == name), 0)
         use = ToolUse(name=name, count=before + 1, last_used=at, last_outcome=outcome)
         others = (other for other in self.used if other.name != name)
         return replace(self, used=(use, *others)[:MOST_TOOLS])
 
     def with_summary(self, summary: str) -> "WorkingMemory":
-        """What happened so far, in words; kept on one line and not too long."""
+        """Set the summary of the session so far, cut to `MOST_SUMMARY_CHARACTERS` on one line."""
         return replace(self, summary=clean(summary, MOST_SUMMARY_CHARACTERS))
 
-    def with_result(self, tool: Tool, result: ToolResult, *, at: datetime) -> "Noted":
-        """A tool was called and gave this. Never raises; `reading` says whether its entities could be found."""
+    def with_result(self, tool: Tool, result: ToolResult, *, at: datetime) -> "MemoryUpdate":
+        """Add the result of a call. Never raises; `reading` states whether entities could be extracted from it."""
         found = find_entities(tool, result, at=at)
         outcome = Outcome.FAILED if result.failed else Outcome.OK
-        return Noted(
+        return MemoryUpdate(
             memory=self.with_use(tool.name, outcome, at=at).with_entities(found.entities), reading=found.reading
         )
 
@@ -107,7 +107,7 @@ class WorkingMemory:
         try:
             if stored["version"] > VERSION:
                 raise StoreError(
-                    f"This working memory has the form {stored['version']}; this Toolcrib knows forms up to {VERSION}.",
+                    f"This working memory has format {stored['version']}; this Toolcrib reads formats up to {VERSION}.",
                     hint="Update Toolcrib: pip install --upgrade toolcrib",
                 )
             return cls(
@@ -134,14 +134,14 @@ class WorkingMemory:
             )
         except (KeyError, TypeError, ValueError) as error:
             raise StoreError(
-                f"This is not a working memory: {type(error).__name__}: {error}.",
-                hint="Use what `to_json` or `toolcrib sessions export` wrote, unchanged.",
+                f"This is not a valid working memory: {type(error).__name__}: {error}.",
+                hint="Use the unchanged output of `to_json` or `toolcrib sessions export`.",
             ) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Noted:
-    """The memory after a result, and how that result was read."""
+class MemoryUpdate:
+    """The memory after a result, and whether entities could be extracted from it."""
 
     memory: WorkingMemory
     reading: Reading
@@ -156,11 +156,11 @@ def _list(stored: Mapping[str, Any], field: str) -> list[Any]:
 def _timestamp(text: str) -> datetime:
     timestamp = datetime.fromisoformat(text)
     if timestamp.tzinfo is None:
-        raise ValueError(f"{text!r} has no time zone")  # it could not be compared with those that have
+        raise ValueError(f"{text!r} has no time zone")  # times with and without a time zone cannot be compared
     return timestamp
 
 
-# The prompt block: a few lines, so that "update it" needs no new search
+# The prompt block: it lets the model resolve "update it" without another search.
 
 MOST_NAME_CHARACTERS = 80
 MOST_TYPE_CHARACTERS = 40
@@ -170,7 +170,7 @@ _PLAIN_WORD = re.compile(r"[\w.:/@#+-]+")
 
 
 def render_memory(memory: WorkingMemory, *, known: Container[str] | None = None) -> str:
-    """The block for the prompt; empty if the memory is. Of tools, only those in `known` are named."""
+    """The block for the prompt; empty if the memory is empty. Only tools in `known` are listed, if it is given."""
     lines = list(_lines(memory, known))
     return "\n".join(["<working-memory>", *lines, "</working-memory>"]) if lines else ""
 
@@ -184,8 +184,8 @@ def _lines(memory: WorkingMemory, known: Container[str] | None) -> Iterator[str]
     used = [use for use in memory.used if known is None or use.name in known][:MOST_TOOLS_SHOWN]
     if used:
         yield f"Tools used: {', '.join(map(_use, used))}"
-    mentioned = {use.name for use in used}
-    found = [name for name in memory.discovered if name not in mentioned and (known is None or name in known)]
+    listed = {use.name for use in used}
+    found = [name for name in memory.discovered if name not in listed and (known is None or name in known)]
     if found:
         yield f"Tools found: {', '.join(map(_tool, found[:MOST_TOOLS_SHOWN]))}"
 
@@ -202,7 +202,7 @@ def _use(use: ToolUse) -> str:
 
 
 def _tool(name: str) -> str:
-    """A catalog holds safe names only, but a memory may have been imported from anywhere."""
+    """The name, cleaned: catalogs contain only safe names, but a memory may have been imported from anywhere."""
     return _word(clean(name, MOST_NAME_CHARACTERS))
 
 
@@ -211,7 +211,7 @@ def _word(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """The text as a JSON string: exact, on one line, without hidden letters and without a tag."""
+    """The text as a JSON string on one line, with invisible characters and tags escaped."""
     hidden = clean(text, len(text) + 1) != text
     quoted = json.dumps(text, ensure_ascii=hidden)
     return quoted.replace("<", "\\u003c").replace(">", "\\u003e")

@@ -1,8 +1,8 @@
 """DOOR 2: an agent over HTTP, with a web page in front of it.
 
-A request becomes a call of the rooms inside; what comes back are JSON and the runner's events. Runs belong to the
-server, not to the connection that asked for them: a client may drop, come back and listen on. How an agent thinks, and
-what a page looks like, is not known here; the page is in `web/`.
+The server translates HTTP requests into calls of the other packages, and answers with JSON or with the runner's events.
+A run belongs to the server, not to the connection that started it: a client may disconnect, come back and resume. The
+agent's logic is not here, and neither is the page, which is in `web/`.
 """
 
 from typing import TYPE_CHECKING

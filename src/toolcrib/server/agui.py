@@ -1,8 +1,9 @@
-"""AG-UI, for front ends that speak it: our events under its names. A thread is a session, kept like any other.
+"""The AG-UI protocol: translates the runner's events to AG-UI events. An AG-UI thread is a session like any other.
 
-Pydantic AI's own adapter runs an agent by itself; ours has sessions, confirmations and a log, so the runner's events
-are translated instead. What AG-UI has no word for (discovery, usage) goes along as custom events with our names. A call
-that waits for the user's yes ends the run with an interrupt; the answer comes with `resume` of the next run.
+Pydantic AI has an AG-UI adapter, but it runs the agent itself. Our runner adds sessions, confirmations and a log, so
+its events are translated instead. Events that AG-UI does not define (discovery, usage) are sent as custom events under
+our names. A call that needs the user's confirmation ends the run with an interrupt; the answer comes in the `resume`
+of the next run.
 """
 
 import json
@@ -39,7 +40,7 @@ from toolcrib.agent.runner import confirm, stream
 from toolcrib.errors import StoreError, UnknownSessionError
 from toolcrib.server.middleware import http_error
 from toolcrib.server.runs import STOPPED, LiveRun, StartRun
-from toolcrib.server.schemas import MOST_TEXT, Refusal
+from toolcrib.server.schemas import MAX_TEXT_CHARACTERS, Refusal
 from toolcrib.server.services import ServicesHere, StoreHere
 from toolcrib.stores.record import checked_id
 from toolcrib.stores.session import Session
@@ -56,20 +57,20 @@ EXAMPLE = {"threadId": "t1", "runId": "r1", "messages": [{"id": "m1", "role": "u
     response_class=Response,
     responses={
         200: {"description": "AG-UI events.", "content": {"text/event-stream": {"schema": {"type": "string"}}}},
-        400: {"model": Refusal, "description": "Nothing was said, or the thread has no possible id."},
-        409: {"model": Refusal, "description": "Something happens in this thread already."},
+        400: {"model": Refusal, "description": "There is no user message, or the thread id is invalid."},
+        409: {"model": Refusal, "description": "The thread has an active run."},
     },
     openapi_extra={"requestBody": {"content": {"application/json": {"example": EXAMPLE}}}},
 )
-async def run_agent(asked: RunAgentInput, services: ServicesHere, store: StoreHere) -> Response:
-    """Run the agent for an AG-UI front end: say the last user message, or answer what a run waits for (`resume`)."""
-    start_run = _start_run(asked, services.served.crib)
-    await _make_thread(store, asked.thread_id)
-    run = await services.runs.start(store, asked.thread_id, start_run)
-    return EventSourceResponse(_encoded(run, asked, services.options.ping_seconds))
+async def run_agent(request: RunAgentInput, services: ServicesHere, store: StoreHere) -> Response:
+    """Run the agent for an AG-UI front end: with the last user message, or with answers to interrupts (`resume`)."""
+    start_run = _start_run(request, services.served.crib)
+    await _create_thread(store, request.thread_id)
+    run = await services.runs.start(store, request.thread_id, start_run)
+    return EventSourceResponse(_encode(run, request, services.options.ping_seconds))
 
 
-async def _make_thread(store: Store, thread: str) -> None:
+async def _create_thread(store: Store, thread: str) -> None:
     try:
         checked_id(thread)
     except StoreError as error:
@@ -81,24 +82,26 @@ async def _make_thread(store: Store, thread: str) -> None:
             pass
 
 
-def _start_run(asked: RunAgentInput, crib: Crib) -> StartRun:
-    if answers := asked.resume:
-        return lambda session: _answers(session, answers, crib)
-    text = next((_text(one) for one in reversed(asked.messages) if isinstance(one, UserMessage)), "")
-    if not text.strip() or len(text) > MOST_TEXT:
-        raise http_error(400, "There is no user message, or it is too long.", f"Send 1 to {MOST_TEXT:,} characters.")
+def _start_run(request: RunAgentInput, crib: Crib) -> StartRun:
+    if answers := request.resume:
+        return lambda session: _resume(session, answers, crib)
+    text = next((_text(message) for message in reversed(request.messages) if isinstance(message, UserMessage)), "")
+    if not text.strip() or len(text) > MAX_TEXT_CHARACTERS:
+        raise http_error(
+            400, "There is no user message, or it is too long.", f"Send 1 to {MAX_TEXT_CHARACTERS:,} characters."
+        )
     return lambda session: stream(session, text, crib=crib)
 
 
-async def _answers(session: Session, answers: Sequence[ResumeEntry], crib: Crib) -> AsyncGenerator[Event]:
+async def _resume(session: Session, answers: Sequence[ResumeEntry], crib: Crib) -> AsyncGenerator[Event]:
     for one in answers:
-        approved = one.status == "resolved" and _agrees(one.payload)
+        approved = one.status == "resolved" and _is_approval(one.payload)
         async for event in confirm(session, one.interrupt_id, approved, crib=crib):
             yield event
 
 
-def _agrees(payload: object) -> bool:
-    """Only a clear yes is one."""
+def _is_approval(payload: object) -> bool:
+    """Only an explicit `true` approves."""
     if isinstance(payload, dict):
         return cast("dict[str, Any]", payload).get("approved") is True
     return payload is True
@@ -110,9 +113,9 @@ def _text(message: UserMessage) -> str:
     return " ".join(str(getattr(part, "text", "")) for part in message.content).strip()
 
 
-async def _encoded(run: LiveRun, asked: RunAgentInput, ping_seconds: float) -> AsyncIterator[bytes]:
+async def _encode(run: LiveRun, request: RunAgentInput, ping_seconds: float) -> AsyncIterator[bytes]:
     encoder = EventEncoder()
-    translation = Translation(asked.thread_id, asked.run_id)
+    translation = Translation(request.thread_id, request.run_id)
     async for one in run.follow(ping_seconds=ping_seconds):
         if one is None:
             yield KEEPALIVE_COMMENT
@@ -124,26 +127,26 @@ async def _encoded(run: LiveRun, asked: RunAgentInput, ping_seconds: float) -> A
 
 
 class Translation:
-    """One run in AG-UI's words."""
+    """Translates the events of one run to AG-UI events."""
 
     def __init__(self, thread: str, run: str) -> None:
         self._thread = thread
         self._run = run
-        self._begun = False
-        self._message = ""  # the one being written
+        self._started = False
+        self._message = ""  # the id of the open message; empty if there is none
         self._messages = 0
         self._open_calls: dict[str, str] = {}  # id: tool
         self._interrupts: list[Interrupt] = []
         self._failed: dict[str, Any] | None = None
 
     def of(self, event: dict[str, Any]) -> list[BaseEvent]:
-        """What one of our events is there."""
+        """The AG-UI events for one of our events."""
         if event["type"] == "text":
-            return self._piece(event["delta"])
+            return self._text_delta(event["delta"])
         return [*self._close_message(), *self._other(event)]
 
     def end(self) -> list[BaseEvent]:
-        """How the run ended."""
+        """The AG-UI events for the end of the run."""
         closed = self._close_message()
         if self._failed is None:
             outcome = RunFinishedInterruptOutcome(interrupts=self._interrupts) if self._interrupts else None
@@ -151,14 +154,14 @@ class Translation:
         if self._failed == STOPPED.to_json():
             cancelled = RunFinishedCancelledOutcome()
             return [*closed, RunFinishedEvent(thread_id=self._thread, run_id=self._run, outcome=cancelled)]
-        said = " ".join(filter(None, [self._failed["message"], self._failed["hint"]]))
-        return [*closed, RunErrorEvent(message=said)]
+        message = " ".join(filter(None, [self._failed["message"], self._failed["hint"]]))
+        return [*closed, RunErrorEvent(message=message)]
 
     def _other(self, event: dict[str, Any]) -> list[BaseEvent]:
         match event["type"]:
             case "run_started":
-                begun, self._begun = self._begun, True
-                return [] if begun else [RunStartedEvent(thread_id=self._thread, run_id=self._run)]
+                started, self._started = self._started, True
+                return [] if started else [RunStartedEvent(thread_id=self._thread, run_id=self._run)]
             case "tool_started":
                 return self._call(event)
             case "tool_finished":
@@ -185,17 +188,17 @@ class Translation:
     def _interrupt(self, event: dict[str, Any]) -> Interrupt:
         tool = event["tool"]
         because = f", because {event['reason']}" if event["reason"] else ""
-        said = json.dumps(event["arguments"], ensure_ascii=False)
+        arguments = json.dumps(event["arguments"], ensure_ascii=False)
         return Interrupt(
             id=event["id"],
             reason="confirmation",
-            message=f"May {tool} be called with {said}? It asks first{because}.",
+            message=f"Call {tool} with {arguments}? It needs your confirmation{because}.",
             tool_call_id=next((id for id, name in reversed(self._open_calls.items()) if name == tool), None),
             response_schema=ANSWER,
             expires_at=event["expires_at"],
         )
 
-    def _piece(self, delta: str) -> list[BaseEvent]:
+    def _text_delta(self, delta: str) -> list[BaseEvent]:
         opened: list[BaseEvent] = []
         if not self._message:
             self._messages += 1

@@ -27,16 +27,16 @@ from toolcrib.server.schemas import Refusal
 from toolcrib.server.services import Served, Services, Warmup
 from toolcrib.serving import Options
 
-_CLOSE_SECONDS = 2  # for responses that are still under way when all runs are over
+_CLOSE_SECONDS = 2  # for responses that are not complete when all runs have ended
 _POLL_SECONDS = 0.1
 ABOUT = """\
-An agent and its tools over HTTP. Say something with `POST /api/sessions/{id}/messages`: what happens comes back as
-server-sent events. Errors are `{"error": ..., "hint": ...}`.
+An agent and its tools over HTTP. Send a message with `POST /api/sessions/{id}/messages`; the response streams the
+events of the run as server-sent events. Errors are `{"error": ..., "hint": ...}`.
 """
 
 
 def create_app(served: Served, options: Options | None = None) -> FastAPI:
-    """An ASGI app. At shutdown, runs have `grace_seconds` to finish; then they are stopped, and keep what they did."""
+    """An ASGI app. At shutdown, runs have `grace_seconds` to finish; then they are stopped, and their work is kept."""
     options = options or Options()
     metrics = Metrics(is_tool=lambda name: name in served.crib.catalog)
     services = Services(
@@ -44,15 +44,15 @@ def create_app(served: Served, options: Options | None = None) -> FastAPI:
         options=options,
         runs=Runs(most=options.most_runs, metrics=metrics),
         metrics=metrics,
-        warming=Warmup(served.crib, wanted=options.warm_up),
+        warming=Warmup(served.crib, enabled=options.warm_up),
     )
 
     @asynccontextmanager
-    async def life(app: FastAPI) -> AsyncGenerator[None]:
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         services.runs.closing = False
-        async with AsyncExitStack() as opened:
-            for one in (served.store, served.crib.llm, *served.opens):
-                await opened.enter_async_context(one)
+        async with AsyncExitStack() as stack:
+            for resource in (served.store, served.crib.llm, *served.opens):
+                await stack.enter_async_context(resource)
             warming = asyncio.create_task(services.warming())
             yield
             await asyncio.wait({warming})
@@ -62,10 +62,10 @@ def create_app(served: Served, options: Options | None = None) -> FastAPI:
         title=served.name,
         version=served.version,
         description=ABOUT,
-        docs_url=None,  # these pages load foreign scripts
+        docs_url=None,  # these pages load scripts from other sites
         redoc_url=None,
-        lifespan=life,
-        responses={422: {"model": Refusal, "description": "The request cannot be read."}},
+        lifespan=lifespan,
+        responses={422: {"model": Refusal, "description": "The request is invalid."}},
         middleware=[
             Middleware(Access, metrics=metrics),
             *([Middleware(CORSMiddleware, **_cors_settings(options))] if options.origins else ()),
@@ -73,8 +73,8 @@ def create_app(served: Served, options: Options | None = None) -> FastAPI:
         ],
     )
     app.state.services = services
-    for part in (page_routes, session_routes, run_routes, tool_routes, health_routes, agui):
-        app.include_router(part.routes)
+    for module in (page_routes, session_routes, run_routes, tool_routes, health_routes, agui):
+        app.include_router(module.routes)
     app.include_router(tool_routes.search_routes)
     app.mount("/static", StaticFiles(directory=page_routes.WEB, check_dir=False), name="static")
     handle_errors(app)
@@ -91,7 +91,7 @@ def _cors_settings(options: Options) -> dict[str, Any]:
 
 
 def listen(app: FastAPI, options: Options, bound: socket.socket) -> None:
-    """Serve until a signal; Ctrl-C ends it without an error."""
+    """Serve until a signal arrives. Ctrl-C ends the server without an error."""
     with suppress(KeyboardInterrupt):
         server(app, options).run(sockets=[bound])
 
@@ -123,6 +123,6 @@ class _Server(uvicorn.Server):
         closing = asyncio.create_task(self._runs.close(self._grace_seconds))
         while not closing.done():
             await asyncio.wait({closing}, timeout=_POLL_SECONDS)
-            if self.force_exit:  # Ctrl-C, a second time
+            if self.force_exit:  # a second Ctrl-C
                 await self._runs.stop_all()
         await super().shutdown(sockets)

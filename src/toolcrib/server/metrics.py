@@ -1,4 +1,4 @@
-"""What a server counts, for Prometheus. `docs/reference/metrics.md` lists the names, and is made from this file."""
+"""Prometheus metrics and JSON logs of a server. `docs/reference/metrics.md` is generated from this file."""
 
 import json
 import logging
@@ -21,28 +21,26 @@ from prometheus_client import (
 
 from toolcrib.agent import events
 
-# Logs as JSON, a line each, with the session and the trace they belong to.
-
 _session: ContextVar[str] = ContextVar("session", default="")
 
 
 @contextmanager
 def logged_session(session: str) -> Generator[None]:
-    """Everything logged inside belongs to this session."""
-    mark = _session.set(session)
+    """Add the session to every log record that is written inside the `with` block."""
+    token = _session.set(session)
     try:
         yield
     finally:
-        _session.reset(mark)
+        _session.reset(token)
 
 
-def session_here() -> str:
-    """The session that this task works for; empty where there is none."""
+def current_session() -> str:
+    """The session of the current task; empty if there is none."""
     return _session.get()
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a record: `at`, `level`, `logger`, `message`, and what is known of `session`, `trace`, `span`."""
+    """One JSON object per record: `at`, `level`, `logger`, `message`, and, if known, `session`, `trace` and `span`."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields: dict[str, Any] = {
@@ -51,7 +49,7 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        if session := session_here():
+        if session := current_session():
             fields["session"] = session
         fields |= _trace()
         fields |= getattr(record, "fields", {})
@@ -61,14 +59,14 @@ class JsonLines(logging.Formatter):
 
 
 def log_as_json(stream: TextIO | None = None, *, level: int = logging.INFO) -> logging.Handler:
-    """Write the logs of Toolcrib and of the web server to a stream, stderr unless another is given."""
+    """Write the logs of Toolcrib and of the web server to a stream, by default stderr."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines())
     for name in ("toolcrib", "uvicorn.error"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level)
-    logging.getLogger("uvicorn.access").disabled = True  # it writes addresses whole, with what stands behind the "?"
+    logging.getLogger("uvicorn.access").disabled = True  # it logs query strings, which may contain a token
     return handler
 
 
@@ -83,9 +81,9 @@ def _trace() -> dict[str, str]:
     return {"trace": f"{context.trace_id:032x}", "span": f"{context.span_id:016x}"}
 
 
-_FAST = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5)
-_SLOW = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300)
-_MOST_TOOL_LABELS = 500  # a label each would be too much for catalogs of thousands
+_SEARCH_BUCKETS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5)
+_BUCKETS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300)
+_MOST_TOOL_LABELS = 500  # catalogs may have thousands of tools, which are too many label values
 OTHER = "other"
 
 
@@ -99,74 +97,85 @@ class Metrics:
         self._is_tool = is_tool
         self._tools: set[str] = set()
 
-        self.described: list[tuple[str, str, tuple[str, ...], str]] = []  # name, kind, labels, what it is: for the docs
+        self.described: list[
+            tuple[str, str, tuple[str, ...], str]
+        ] = []  # name, kind, labels, description: for the docs
 
-        def counter(name: str, about: str, *labels: str) -> Counter:
-            self.described.append((f"toolcrib_{name}_total", "counter", labels, about))
-            return Counter(f"toolcrib_{name}", about, labels, registry=self.registry)
+        def counter(name: str, description: str, *labels: str) -> Counter:
+            self.described.append((f"toolcrib_{name}_total", "counter", labels, description))
+            return Counter(f"toolcrib_{name}", description, labels, registry=self.registry)
 
-        def gauge(name: str, about: str) -> Gauge:
-            self.described.append((f"toolcrib_{name}", "gauge", (), about))
-            return Gauge(f"toolcrib_{name}", about, registry=self.registry)
+        def gauge(name: str, description: str) -> Gauge:
+            self.described.append((f"toolcrib_{name}", "gauge", (), description))
+            return Gauge(f"toolcrib_{name}", description, registry=self.registry)
 
-        def histogram(name: str, about: str, *labels: str, buckets: tuple[float, ...] = _SLOW) -> Histogram:
-            self.described.append((f"toolcrib_{name}", "histogram", labels, about))
-            return Histogram(f"toolcrib_{name}", about, labels, registry=self.registry, buckets=buckets)
+        def histogram(name: str, description: str, *labels: str, buckets: tuple[float, ...] = _BUCKETS) -> Histogram:
+            self.described.append((f"toolcrib_{name}", "histogram", labels, description))
+            return Histogram(f"toolcrib_{name}", description, labels, registry=self.registry, buckets=buckets)
 
         self.tools = gauge("tools", "Tools in the catalog.")
-        self._sessions = counter("sessions", "Sessions made here.")
-        self._active = gauge("runs_active", "Runs under way.")
-        self._runs = counter("runs", "Runs that are over: answered, or failed (also when stopped).", "outcome")
-        self._run_seconds = histogram("run_seconds", "How long runs took.", "request_type")
+        self._sessions = counter("sessions", "Sessions created by this server.")
+        self._active = gauge("runs_active", "Active runs.")
+        self._runs = counter("runs", "Finished runs: answered, or failed. A stopped run counts as failed.", "outcome")
+        self._run_seconds = histogram("run_seconds", "Duration of runs.", "request_type")
         self._discovery_seconds = histogram(
-            "discovery_seconds", "Searches of a model, by the arm that decided.", "arm", buckets=_FAST
+            "discovery_seconds",
+            "Duration of the model's searches, by the arm that decided.",
+            "arm",
+            buckets=_SEARCH_BUCKETS,
         )
         self._discoveries = counter(
-            "discoveries", "Searches of a model: with a hit, or none because nothing fits.", "outcome"
+            "discoveries", "Searches by the model: with a hit, or with none because no tool matches.", "outcome"
         )
-        self._enabled = counter("tools_enabled", "Tools that became visible to a model.")
-        self._tokens = counter("tokens", "Tokens put into requests, counted by us.", "part", "request_type")
+        self._enabled = counter("tools_enabled", "Tools that became visible to the model.")
+        self._tokens = counter(
+            "tokens", "Tokens in requests to the model, as Toolcrib counts them.", "part", "request_type"
+        )
         self._all_tools = counter(
-            "tokens_all_tools", "What tool definitions alone would have taken with all tools loaded.", "request_type"
+            "tokens_all_tools",
+            "Tokens that the definitions of all tools would have taken in the same requests.",
+            "request_type",
         )
         self._model_tokens = counter("model_tokens", "Tokens as the provider counts them.", "direction")
-        self._dollars = counter("model_dollars", "What the provider's price list says for them.")
-        self._calls = counter("tool_calls", "Tool calls that came back.", "tool", "outcome")
-        self._call_seconds = histogram("tool_call_seconds", "How long tool calls took.", "tool")
-        self._confirmations = counter("confirmations", "Calls that wait for a user's yes, and answers.", "event")
-        self._warnings = counter("warnings", "Warnings of runs, such as results that could not be read.")
-        self._requests = counter("http_requests", "Requests answered.", "method", "route", "status")
-        self._request_seconds = histogram("http_request_seconds", "Until the first byte of the answer.", "route")
+        self._dollars = counter("model_dollars", "Cost of these tokens in US dollars, by the provider's price list.")
+        self._calls = counter("tool_calls", "Finished tool calls.", "tool", "outcome")
+        self._call_seconds = histogram("tool_call_seconds", "Duration of tool calls.", "tool")
+        self._confirmations = counter(
+            "confirmations", "Calls that needed the user's confirmation, and the answers.", "event"
+        )
+        self._warnings = counter("warnings", "Warnings in runs, such as results that could not be read.")
+        self._requests = counter("http_requests", "Answered requests.", "method", "route", "status")
+        self._request_seconds = histogram("http_request_seconds", "Time to the first byte of the response.", "route")
         self._refused = counter(
-            "refused_requests", "Requests refused at the door: host, origin, token, size, rate.", "reason"
+            "refused_requests", "Requests refused because of their host, origin, token, size or rate.", "reason"
         )
 
     def text(self) -> bytes:
-        """Everything, as Prometheus reads it."""
+        """All metrics in the Prometheus text format."""
         return generate_latest(self.registry)
 
-    def made_session(self) -> None:
+    def session_created(self) -> None:
         self._sessions.inc()
 
     def refused(self, reason: str) -> None:
         self._refused.labels(reason).inc()
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
-        """An HTTP request got its answer."""
+        """Count an answered HTTP request."""
         self._requests.labels(method, route, str(status)).inc()
         self._request_seconds.labels(route).observe(seconds)
 
     def confirmed(self, approved: bool) -> None:
         self._confirmations.labels("approved" if approved else "declined").inc()
 
-    def began(self) -> None:
+    def run_started(self) -> None:
         self._active.inc()
 
-    def ended(self) -> None:
+    def run_ended(self) -> None:
         self._active.dec()
 
-    def happened(self, event: events.Event) -> None:
-        """One event of a run."""
+    def record(self, event: events.Event) -> None:
+        """Count one event of a run."""
         if isinstance(event, events.ToolFinished):
             tool = self._label(event.name)
             self._calls.labels(tool, "failed" if event.failed else "ok").inc()
@@ -184,24 +193,24 @@ class Metrics:
         elif isinstance(event, events.Answered):
             self._runs.labels("answered").inc()
         elif isinstance(event, events.UsageEvent):
-            self._used(event)
+            self._record_usage(event)
 
-    def _used(self, event: events.UsageEvent) -> None:
+    def _record_usage(self, event: events.UsageEvent) -> None:
         report: dict[str, Any] = dict(event.report)
-        kind = report["request_type"]
-        self._run_seconds.labels(kind).observe(event.seconds)
+        request_type = report["request_type"]
+        self._run_seconds.labels(request_type).observe(event.seconds)
         self._model_tokens.labels("input").inc(event.input_tokens)
         self._model_tokens.labels("output").inc(event.output_tokens)
         self._dollars.inc(event.cost or 0.0)
         for part, tokens in report["tokens"].items():
             if part != "total":
-                self._tokens.labels(part, kind).inc(tokens)
-        self._all_tools.labels(kind).inc(report["all_tools_loaded"]["tokens"])
+                self._tokens.labels(part, request_type).inc(tokens)
+        self._all_tools.labels(request_type).inc(report["all_tools_loaded"]["tokens"])
         for search in report["discoveries"]:
             self._discovery_seconds.labels(search["arm"] or "none").observe(search["search_ms"] / 1000)
 
     def _label(self, tool: str) -> str:
-        """A tool's name, if it is one: a model may invent any number of others."""
+        """The tool's name if the catalog has it, else `other`: a model may invent any number of names."""
         if tool not in self._tools:
             if len(self._tools) >= _MOST_TOOL_LABELS or not self._is_tool(tool):
                 return OTHER

@@ -105,11 +105,11 @@ def _caller_trace(scope: Scope) -> Generator[None]:
     if "traceparent" not in headers:
         yield
         return
-    mark = attach(extract(headers))
+    token = attach(extract(headers))
     try:
         yield
     finally:
-        detach(mark)
+        detach(token)
 
 
 def _add_headers(path: str, message: Message) -> None:
@@ -157,14 +157,16 @@ class Guard:
         """Refuses requests that come from another site."""
         host, origin = headers.get("host", ""), headers.get("origin")
         if not self._options.allows_host(host) and scope["path"] not in OPEN:
-            hint = "Open it by the address that was printed, or allow the name with --allow-host."
-            return "host", error_response(403, f"This server is not called {host_name(host)!r}.", hint)
+            hint = "Use the address that the server printed at startup, or allow the name with --allow-host."
+            return "host", error_response(
+                403, f"This server does not answer to the host name {host_name(host)!r}.", hint
+            )
         if origin is not None and not self._options.allows_origin(origin, host):
             return "origin", _foreign_page()
         # Browsers send no Origin with some forms and images, but they send Sec-Fetch-Site. A foreign page could not
         # read the response, but it could make the server work. Links to the page and to the site are fine.
-        elsewhere = headers.get("sec-fetch-site", "none") in ("cross-site", "same-site") and origin is None
-        if elsewhere and (scope["method"] not in ("GET", "HEAD") or scope["path"].startswith(LIMITED_BELOW)):
+        cross_site = headers.get("sec-fetch-site", "none") in ("cross-site", "same-site") and origin is None
+        if cross_site and (scope["method"] not in ("GET", "HEAD") or scope["path"].startswith(LIMITED_BELOW)):
             return "origin", _foreign_page()
         return None
 
@@ -186,7 +188,7 @@ class Guard:
         if too_often := self._too_often(scope, None):  # tokens cannot be guessed by brute force
             return too_often
         hint = "Send it as `Authorization: Bearer ...`, or open /?token=... in a browser."
-        return "token", error_response(401, "A token is needed.", hint, {"WWW-Authenticate": "Bearer"})
+        return "token", error_response(401, "A token is required.", hint, {"WWW-Authenticate": "Bearer"})
 
     def _too_much(self, scope: Scope, headers: Headers) -> tuple[str, Response] | None:
         length = headers.get("content-length", "0")
@@ -237,7 +239,7 @@ class Guard:
 
 
 def _foreign_page() -> Response:
-    return error_response(403, "Another page may not use this server.", "Allow it with --allow-origin.")
+    return error_response(403, "Pages of other sites may not use this server.", "Allow the site with --allow-origin.")
 
 
 def _cookie_value(secret: str) -> str:
@@ -257,20 +259,20 @@ def _cookies(text: str) -> dict[str, str]:
         return {}
 
 
-def _too_large(most: int) -> tuple[str, str]:
-    return f"The request is larger than {most:,} bytes.", "Send less."
+def _too_large(limit: int) -> tuple[str, str]:
+    return f"The request is larger than {limit:,} bytes.", "Send a smaller request."
 
 
-def _limited(receive: Receive, most: int) -> Receive:
+def _limited(receive: Receive, limit: int) -> Receive:
     """The body, cut off at a limit: the Content-Length header may be missing or wrong."""
-    seen = 0
+    received = 0
 
     async def limited() -> Message:
-        nonlocal seen
+        nonlocal received
         message = await receive()
-        seen += len(message.get("body", b""))
-        if seen > most:
-            raise http_error(413, *_too_large(most))
+        received += len(message.get("body", b""))
+        if received > limit:
+            raise http_error(413, *_too_large(limit))
         return message
 
     return limited
@@ -317,7 +319,7 @@ async def _invalid_request(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     first: dict[str, Any] = cast("dict[str, Any]", error.errors()[0])
     place = ".".join(str(step) for step in first["loc"] if step != "body")
-    return error_response(422, f"{place or 'The body'}: {first['msg']}.", "See /openapi.json for what is expected.")
+    return error_response(422, f"{place or 'The body'}: {first['msg']}.", "See /openapi.json for the expected format.")
 
 
 async def _http_status(request: Request, error: Exception) -> JSONResponse:
@@ -332,4 +334,4 @@ async def _http_status(request: Request, error: Exception) -> JSONResponse:
 
 async def _unexpected_error(request: Request, error: Exception) -> JSONResponse:
     logger.error("A request failed unexpectedly", exc_info=error)
-    return error_response(500, "The server made a mistake.", "The log has the details.")
+    return error_response(500, "Internal server error.", "The log has the details.")

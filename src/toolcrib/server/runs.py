@@ -22,8 +22,10 @@ from toolcrib.stores.store import Store
 logger = logging.getLogger(__name__)
 
 STOPPED = Failed(message="Stopped.", hint="What was done so far is kept.")
-SHUT_DOWN = Failed(message="The server was shut down.", hint="What was done so far is kept. Say it again to go on.")
-STRIDE = 100_000  # numbers per log position, for the pieces of text in between, which are not logged
+SHUT_DOWN = Failed(
+    message="The server was shut down.", hint="What was done so far is kept. Send the message again to continue."
+)
+STRIDE = 100_000  # event numbers per log position: the text deltas in between are not logged
 _MOST_ENDS = 10_000
 
 StartRun = Callable[[Session], AsyncGenerator[Event]]
@@ -38,22 +40,22 @@ class Numbered:
 
 
 def position_of(number: int) -> int:
-    """The log position of an event; for a piece of text, that of the event before it."""
+    """The log position of an event; for a text delta, the position of the event before it."""
     return number // STRIDE
 
 
 class LiveRun:
-    """A run under way: its events so far, and a way to wait for more."""
+    """An active run: its events so far, and a way to wait for more."""
 
     def __init__(self, session: str) -> None:
         self.session = session
         self.over = False
-        self.logged: list[dict[str, Any]] = []  # without pieces of text
+        self.logged: list[dict[str, Any]] = []  # without text deltas
         self._events: list[Numbered] = []
         self._first = 0
         self._begun = asyncio.Event()
-        self._piece = 0
-        self._news = asyncio.Event()
+        self._delta = 0
+        self._changed = asyncio.Event()
 
     def begins_at(self, position: int) -> None:
         """Set the log position of its first event."""
@@ -69,45 +71,45 @@ class LiveRun:
         """Pass an event to all followers."""
         data = event.to_json()
         if isinstance(event, Text):
-            self._piece += 1
+            self._delta += 1
         else:
             self.logged.append(data)
-            self._piece = 0
+            self._delta = 0
         position = self._first + len(self.logged) - 1
-        self._events.append(Numbered(position * STRIDE + self._piece, data))
-        self._wake()
+        self._events.append(Numbered(position * STRIDE + self._delta, data))
+        self._wake_followers()
 
     def end(self) -> None:
         """Tell all followers that the run is over."""
         self.over = True
         self._begun.set()
-        self._wake()
+        self._wake_followers()
 
-    def _wake(self) -> None:
-        news, self._news = self._news, asyncio.Event()
-        news.set()
+    def _wake_followers(self) -> None:
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
 
     async def follow(self, after: int = -1, *, ping_seconds: float) -> AsyncGenerator[Numbered | None]:
         """The events after a number, until the run is over; None after `ping_seconds` without any."""
         at = 0
         while True:
-            news = self._news
+            changed = self._changed
             while at < len(self._events):
                 if self._events[at].number > after:
                     yield self._events[at]
                 at += 1
             if self.over:
                 return
-            if news.is_set():
+            if changed.is_set():
                 continue
             try:
                 async with asyncio.timeout(ping_seconds):
-                    await news.wait()
+                    await changed.wait()
             except TimeoutError:
                 yield None
 
 
-EventStream = AsyncGenerator[Numbered | None]  # None after a silence
+EventStream = AsyncGenerator[Numbered | None]  # None after a time without events
 
 
 async def follow_local(
@@ -135,9 +137,8 @@ async def follow_remote(store: Store, session: str, number: int | None, *, ping_
         after = began[-1] - 1 if began else -1
         return _follow_log(store, session, after, ping_seconds) if is_open else None
     after = _position(number)
-    logged = await store.events(
-        session, after=max(after - 1, -1)
-    )  # with the last one that the client got: is it there?
+    # Includes the last event that the client received, to check that the log has it.
+    logged = await store.events(session, after=max(after - 1, -1))
     if not is_open:
         if after > 0 and not logged:
             after = len(await store.events(session)) - 1
@@ -160,7 +161,7 @@ def _numbered(line: LoggedEvent) -> Numbered:
 
 
 class Runs:
-    """All runs under way, by tenant and session."""
+    """All active runs, by tenant and session."""
 
     def __init__(self, *, most: int, metrics: Metrics) -> None:
         self._most = most
@@ -179,7 +180,7 @@ class Runs:
         return found[0] if found else None
 
     async def start(self, store: Store, session: str, start_run: StartRun) -> LiveRun:
-        """Start a run in a session; returns when its first event is there.
+        """Start a run in a session; returns after its first event.
 
         Raises:
             SessionBusyError: The session has a run already.
@@ -190,21 +191,21 @@ class Runs:
         if key in self._live:
             raise SessionBusyError(session, "a run of this server")
         if self.closing or len(self._live) >= self._most:
-            raise ServerBusyError("is about to end" if self.closing else "has as many runs as it can have")
+            raise ServerBusyError("is shutting down" if self.closing else "has reached its limit of active runs")
         run = LiveRun(session)
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         task = asyncio.create_task(self._run(run, begun, store, start_run), name=f"run of {session}")
         self._live[key] = run, task
-        self._metrics.began()
+        self._metrics.run_started()
 
-        def over(task: "asyncio.Task[None]") -> None:  # also if it was cancelled before its first step
-            _settle(begun, ServerBusyError("was told to stop this run before it began") if task.cancelled() else None)
+        def on_done(task: "asyncio.Task[None]") -> None:  # also if it was cancelled before its first step
+            _settle(begun, ServerBusyError("stopped this run before it started") if task.cancelled() else None)
             self._last_event.pop(run, None)
             del self._live[key]
             run.end()
-            self._metrics.ended()
+            self._metrics.run_ended()
 
-        task.add_done_callback(over)
+        task.add_done_callback(on_done)
         await asyncio.shield(begun)  # the client may disconnect; the run goes on
         return run
 
@@ -222,7 +223,7 @@ class Runs:
         return True
 
     async def close(self, grace_seconds: float) -> None:
-        """Start no more runs, let those under way finish, and stop those that take too long."""
+        """Start no more runs, let active ones finish, and stop those that take too long."""
         self.closing = True
         tasks = {task for _, task in self._live.values()}
         if tasks:
@@ -273,15 +274,19 @@ class Runs:
                     _settle(begun, None)
         except asyncio.CancelledError:
             last_event = self._last_event.get(run)
-            if last_event is None:  # pragma: no cover - the loop itself is ending
+            if last_event is None:  # pragma: no cover - the event loop itself is closing
                 raise
             self._publish(run, last_event)
-        except Exception as error:  # what the runner does not report itself: the store, or a bug
+        except Exception as error:  # errors that the runner does not report: a failure of the store, or a bug
             if not begun.done():
                 raise
             logger.error("A run failed unexpectedly", exc_info=error)
-            ours = isinstance(error, ToolcribError)
-            message, hint = (str(error), error.hint or "") if ours else ("The run broke.", "The log has the details.")
+            expected = isinstance(error, ToolcribError)
+            message, hint = (
+                (str(error), error.hint or "")
+                if expected
+                else ("The run failed unexpectedly.", "The log has the details.")
+            )
             self._publish(run, Failed(message=message, hint=hint))
         if run.logged:
             await _log_rest(store, session, run, start)
@@ -292,10 +297,10 @@ class Runs:
 
     def _publish(self, run: LiveRun, event: Event) -> None:
         run.publish(event)
-        self._metrics.happened(event)
+        self._metrics.record(event)
 
     async def _end_of_log(self, store: Store, session: str) -> int:
-        """The position after the last line of the log. Another process may have added lines since it was last read."""
+        """The position after the last event of the log, to which another process may have added events."""
         known = self._ends.get((store.tenant, session), 0)
         return known + len(await store.events(session, after=known - 1))
 

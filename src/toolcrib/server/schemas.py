@@ -1,47 +1,50 @@
-"""The JSON of requests and answers, with examples: what `/openapi.json` tells."""
+"""The JSON bodies of requests and responses, with examples, as `/openapi.json` documents them."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-MOST_TEXT = 20_000
-MOST_QUERY = 1_000
+MAX_TEXT_CHARACTERS = 20_000
+MAX_QUERY_CHARACTERS = 1_000
 
-Responses = dict[int | str, dict[str, Any]]  # what an operation may answer besides what it returns
-Text = Annotated[str, Field(min_length=1, max_length=MOST_TEXT, examples=["Add a page about our opening hours"])]
+Responses = dict[int | str, dict[str, Any]]  # the other responses of an operation, by status
+Text = Annotated[
+    str, Field(min_length=1, max_length=MAX_TEXT_CHARACTERS, examples=["Add a page about our opening hours"])
+]
 
 
 class Shape(BaseModel):
-    """What all of them share."""
+    """The base of all schemas: unknown fields are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
 
 class Refusal(Shape):
-    """Why something was not done."""
+    """An error: what happened, and what to try next."""
 
     error: str = Field(examples=["There is no session 'a1b2'."])
     hint: str | None = Field(default=None, examples=["Did you mean 'a1b3'?"])
 
 
 class AppShape(Shape):
-    """What is served."""
+    """The app that this server serves."""
 
     name: str = Field(examples=["Verdant CMS"])
     mode: str = Field(examples=["discovery"])
-    surface: str = Field(examples=["search"], description="How the model finds tools; empty where it sees all.")
+    surface: str = Field(examples=["search"], description="How the model finds tools; empty if it sees all of them.")
     model: str = Field(examples=["offline"])
     suggestions: list[str] = Field(examples=[["Show me all pages"]])
     remarks: dict[str, str] = Field(
-        examples=[{"Show me all pages": "one search, one call"}], description="A few words on what a suggestion shows."
+        examples=[{"Show me all pages": "one search, one call"}],
+        description="What a suggestion demonstrates, in a few words.",
     )
-    site: str | None = Field(examples=["/site/"], description="Where the site is that the agent works on.")
+    site: str | None = Field(examples=["/site/"], description="The path of the site that the agent works on.")
     version: str = Field(examples=["0.1.0"])
 
 
 class NewSession(Shape):
-    """A session that was made."""
+    """The session that was created."""
 
     id: str = Field(examples=["5f0c1e9a7b3d2468"])
 
@@ -53,22 +56,22 @@ class SessionLine(Shape):
     title: str = Field(examples=["Add a page about our opening hours"])
     updated_at: datetime
     messages: int = Field(examples=[6])
-    running: bool = Field(default=False, description="Whether the agent is at work.")
+    running: bool = Field(default=False, description="Whether the session has an active run.")
 
 
 class Message(Shape):
-    """One thing said or done."""
+    """A message of the user or the agent, or a tool call with its result."""
 
     role: Literal["user", "assistant", "tool"]
-    text: str = Field(examples=["The page is there: /site/hours?preview=1"])
+    text: str = Field(examples=["The page is ready: /site/hours?preview=1"])
     at: str | None = Field(default=None, examples=["2026-11-15T10:00:00+00:00"])
-    name: str | None = Field(default=None, examples=["cms_createPage"], description="Of a tool.")
-    arguments: Any = Field(default=None, examples=[{"title": "Hours"}], description="Of a tool.")
-    call_id: str | None = Field(default=None, examples=["call_1"], description="Of a tool.")
+    name: str | None = Field(default=None, examples=["cms_createPage"], description="The tool that was called.")
+    arguments: Any = Field(default=None, examples=[{"title": "Hours"}], description="The arguments of the call.")
+    call_id: str | None = Field(default=None, examples=["call_1"], description="The id of the call.")
 
 
 class OpenConfirmation(Shape):
-    """A call that waits for the user's yes."""
+    """A call that waits for the user's confirmation."""
 
     id: str = Field(examples=["9d3f5a1c2b4e6870"])
     tool: str = Field(examples=["cms_deletePage"])
@@ -78,15 +81,15 @@ class OpenConfirmation(Shape):
 
 
 class LoggedLine(Shape):
-    """An event of an earlier run, as it was streamed, less the pieces of text."""
+    """An event in the session's log, as it was streamed. Text deltas are not logged."""
 
-    id: int = Field(examples=[300000], description="The number it was streamed with.")
+    id: int = Field(examples=[300000], description="The id that the event was streamed with.")
     at: datetime
     event: dict[str, Any] = Field(examples=[{"type": "answered", "text": "Done."}])
 
 
 class SessionShape(Shape):
-    """All of a session."""
+    """A session in full."""
 
     id: str = Field(examples=["5f0c1e9a7b3d2468"])
     title: str = Field(examples=["Add a page about our opening hours"])
@@ -96,28 +99,28 @@ class SessionShape(Shape):
     memory: dict[str, Any] = Field(
         examples=[{"version": 1, "entities": [], "discovered": [], "used": [], "summary": ""}]
     )
-    active: list[str] = Field(examples=[["cms_createPage"]], description="Tools the model sees now.")
+    active: list[str] = Field(examples=[["cms_createPage"]], description="Tools that the model currently sees.")
     usage: dict[str, float] = Field(examples=[{"requests": 3, "input_tokens": 2100, "output_tokens": 80}])
     confirmations: list[OpenConfirmation]
-    events: list[LoggedLine] = Field(description="The newest of the log; see `last_event_id`.")
-    last_event_id: int = Field(examples=[700000], description="To follow from here; -1 when nothing happened yet.")
-    running: bool = Field(description="Whether the agent is at work: `GET .../messages` listens to it.")
+    events: list[LoggedLine] = Field(description="The newest events of the log.")
+    last_event_id: int = Field(examples=[700000], description="The id to resume after; -1 if there are no events yet.")
+    running: bool = Field(description="Whether there is an active run: `GET .../messages` follows it.")
 
 
 class NewMessage(Shape):
-    """What the user says."""
+    """A message of the user."""
 
     text: Text
 
 
 class Answer(Shape):
-    """The user's answer to a question."""
+    """The user's answer to a confirmation."""
 
     approved: bool = Field(examples=[True])
 
 
 class Stopped(Shape):
-    """Whether there was a run to stop."""
+    """Whether there was an active run to stop."""
 
     stopped: bool
 
@@ -129,29 +132,29 @@ class ToolLine(Shape):
     description: str = Field(examples=["Search images by what they show."])
     category: str = Field(examples=["images"])
     risk: str = Field(examples=["safe"])
-    confirm: bool = Field(examples=[False], description="Whether a call needs the user's yes.")
+    confirm: bool = Field(examples=[False], description="Whether a call needs the user's confirmation.")
     source: str = Field(examples=["python"])
 
 
 class ToolShape(ToolLine):
-    """All of a tool."""
+    """A tool in full."""
 
     parameters: dict[str, Any] = Field(examples=[{"type": "object", "properties": {"query": {"type": "string"}}}])
     protocol: dict[str, str] | None = Field(examples=[{"gotcha": "Scores closer to 0 are better."}])
     phrases: list[str] = Field(examples=[["find image"]])
     related: list[str] = Field(examples=[["cms_updateSectionImage"]])
-    tokens: int = Field(examples=[120], description="What its definition takes in a request.")
-    can_try: bool = Field(description="Whether `POST .../try` calls it.")
+    tokens: int = Field(examples=[120], description="The tokens of its definition in a request.")
+    can_try: bool = Field(description="Whether `POST .../try` may call it.")
 
 
 class Trial(Shape):
-    """Arguments to try a tool with."""
+    """The arguments of a trial call."""
 
     arguments: dict[str, Any] = Field(default_factory=dict[str, Any], examples=[{"query": "fern", "limit": 3}])
 
 
 class Tried(Shape):
-    """What it gave."""
+    """The result of a trial call."""
 
     text: str = Field(examples=['[{"id":"img_fern"}]'])
     failed: bool
@@ -159,21 +162,21 @@ class Tried(Shape):
 
 
 class Category(Shape):
-    """A category and how many tools it has."""
+    """A category, and the number of its tools."""
 
     name: str = Field(examples=["images"])
     tools: int = Field(examples=[6])
 
 
 class Query(Shape):
-    """What to look for."""
+    """A search query."""
 
-    query: str = Field(max_length=MOST_QUERY, examples=["znajdź zdjęcie paproci"])
+    query: str = Field(max_length=MAX_QUERY_CHARACTERS, examples=["znajdź zdjęcie paproci"])
     limit: int = Field(default=5, ge=1, le=50, examples=[5])
 
 
 class ExplainedHit(Shape):
-    """A tool that was found, and why."""
+    """A hit, and why it was found."""
 
     name: str = Field(examples=["cms_searchImages"])
     score: float = Field(examples=[0.93])
@@ -188,25 +191,27 @@ class ExplainedHit(Shape):
 
 
 class Found(Shape):
-    """What a search gave."""
+    """The result of a search."""
 
     hits: list[ExplainedHit]
     confidence: float = Field(examples=[0.93])
-    path: str = Field(examples=["dense"], description="Which arm decided.")
+    path: str = Field(examples=["dense"], description="The arm of the search that decided.")
     took_ms: float = Field(examples=[0.4])
     reason: str = Field(examples=[""], description="Why there are no hits.")
     warnings: list[str] = Field(default=[])
-    bm25: list[str] = Field(examples=[["cms_searchImages"]], description="The plain ranking by words, to compare.")
-    nearest: list[str] = Field(examples=[[]], description="What came nearest when nothing fits.")
+    bm25: list[str] = Field(examples=[["cms_searchImages"]], description="The lexical ranking alone, for comparison.")
+    nearest: list[str] = Field(examples=[[]], description="The closest tools, if there are no hits.")
 
 
 class FindingShape(Shape):
-    """Something wrong with a tool, or that keeps it from being found."""
+    """A problem of a tool, or something that makes it hard to find."""
 
     tool: str = Field(examples=["cms_getPage"])
     rule: str = Field(examples=["phrase-not-found"])
-    message: str = Field(examples=["Not in the first 3 for its own phrase 'show page'; it finds cms_listPages."])
-    hint: str = Field(examples=["Say in the description what sets this tool apart."])
+    message: str = Field(
+        examples=["Not in the first 3 hits for its own phrase 'show'; the search returns cms_listPages."]
+    )
+    hint: str = Field(examples=["State in the description what sets this tool apart."])
 
 
 class Health(Shape):
@@ -216,7 +221,7 @@ class Health(Shape):
 
 
 class Readiness(Shape):
-    """Whether it can work, and what is in the way."""
+    """Whether the server can process messages, and if not, why."""
 
     status: Literal["ready", "not ready"]
     reasons: list[str] = Field(examples=[[]])
@@ -230,18 +235,21 @@ class ToolAtFault(Shape):
 
     tool: str = Field(examples=["cms_listPages"])
     how: str = Field(
-        examples=["called"], description="`called`: really. `sample`: on a result made from its own words."
+        examples=["called"],
+        description="`called`: on the result of a call. `sample`: on a sample made from the extraction.",
     )
     reading: str = Field(examples=["missed"])
     message: str = Field(examples=["The result does not look as its extraction says."])
 
 
 class ExtractionHealth(Shape):
-    """Whether what tools give can be read into the working memory."""
+    """Whether entities can be extracted from the results of tools."""
 
     status: Literal["ok", "degraded"]
     checked: int = Field(examples=[24], description="Tools whose extraction ran.")
-    called: list[str] = Field(examples=[["cms_listPages"]], description="Those that were really called.")
-    unproven: list[str] = Field(examples=[["search_vector"]], description="Those that need arguments nobody knows.")
+    called: list[str] = Field(examples=[["cms_listPages"]], description="Tools that were called.")
+    unproven: list[str] = Field(
+        examples=[["search_vector"]], description="Tools that could not be checked: a call needs arguments."
+    )
     at_fault: list[ToolAtFault]
     took_ms: float = Field(examples=[35.0])

@@ -1,4 +1,4 @@
-"""What the routes work with: one value per server, kept in the app's state, and who is asking, per request."""
+"""What a server serves (`Served`), its parts (`Services`), and the dependencies that routes get for each request."""
 
 import asyncio
 import logging
@@ -29,13 +29,11 @@ from toolcrib.stores.sqlite.store import SqliteStore
 from toolcrib.stores.store import Store
 from toolcrib.tools.tool import Risk, Tool
 
-# What a server serves: an agent, where its sessions are kept, and perhaps a site to look at.
-
 SITE = "/site/"
 
 
 class SiteAnswer(Protocol):
-    """What a visitor of the site gets."""
+    """The response to a request for a page of the site."""
 
     @property
     def status(self) -> int: ...
@@ -45,29 +43,29 @@ class SiteAnswer(Protocol):
     def body(self) -> bytes: ...
 
 
-Site = Callable[[str], SiteAnswer]  # by a path such as `/site/about?preview=1`
+Site = Callable[[str], SiteAnswer]  # takes a path such as `/site/about?preview=1`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """An agent at a door."""
+    """An agent to serve, the store of its sessions, and optionally a site that it works on."""
 
     crib: Crib
     store: Store
     name: str = "Toolcrib"
-    suggestions: tuple[str, ...] = ()  # what to say first
-    remarks: Mapping[str, str] = field(default_factory=dict[str, str])  # a few words on what a suggestion shows
-    site: Site | None = None  # what the agent works on, to be shown beside the talk
+    suggestions: tuple[str, ...] = ()  # first messages that the page suggests
+    remarks: Mapping[str, str] = field(default_factory=dict[str, str])  # what a suggestion demonstrates, in a few words
+    site: Site | None = None  # the site that the agent works on, shown next to the chat
     surface_name: str = ""
-    opens: tuple[AbstractAsyncContextManager[Any], ...] = ()  # what is open as long as the server, such as sources
+    opens: tuple[AbstractAsyncContextManager[Any], ...] = ()  # open while the server runs, such as sources
 
     @property
     def surface(self) -> str:
-        """How the model finds tools, in a word; empty where it sees all of them."""
+        """The name of the surface by which the model finds tools; empty if it sees all of them."""
         if self.surface_name:
             return self.surface_name
-        made_by = getattr(self.crib.surface, "func", self.crib.surface)
-        return str(getattr(made_by, "__name__", "")).removesuffix("_surface")
+        factory = getattr(self.crib.surface, "func", self.crib.surface)
+        return str(getattr(factory, "__name__", "")).removesuffix("_surface")
 
     @property
     def model(self) -> str:
@@ -78,75 +76,76 @@ class Served:
         return version("toolcrib")
 
 
-# What a server does before anybody waits for it: builds the index, and rehearses a turn in which nothing is called.
-
 logger = logging.getLogger(__name__)
 
 
 class Warmup:
-    """The first search and the first turn are slow: vocabularies, templates and tables are read then."""
+    """Builds the index and runs one turn at startup, so that the first request does not have to wait for it.
 
-    def __init__(self, crib: Crib, *, wanted: bool = True) -> None:
+    The first search and the first turn are slow, because they load vocabularies, templates and tables.
+    """
+
+    def __init__(self, crib: Crib, *, enabled: bool = True) -> None:
         self._crib = crib
-        self.done = not wanted
+        self.done = not enabled
 
     async def __call__(self) -> None:
-        """Work in a thread of its own, so that the server answers meanwhile; what fails here is no reason to stop."""
+        """Run in a separate thread, so that the server can answer requests. An error is logged and does not stop it."""
         if self.done:
             return
         began = time.perf_counter()
         try:
-            await asyncio.to_thread(_rehearse, self._crib)
-        except Exception:  # whatever it is, the first message will tell it to someone who can act on it
-            logger.warning("The rehearsal failed.", exc_info=True)
+            await asyncio.to_thread(_warm_up, self._crib)
+        except Exception:  # the first message will raise the same error, where a user sees it
+            logger.warning("The warm-up failed.", exc_info=True)
         self.done = True
         took = round(time.perf_counter() - began, 2)
-        logger.info("Warm after %s s.", took, extra={"fields": {"seconds": took}})
+        logger.info("Warm-up finished after %s s.", took, extra={"fields": {"seconds": took}})
 
 
-def _rehearse(crib: Crib) -> None:
+def _warm_up(crib: Crib) -> None:
     for query in sample_queries(list(crib.catalog), count=1):
         crib.tool_index.search(query)
-        asyncio.run(_turn(crib, query))
+        asyncio.run(_run_without_calls(crib, query))
 
 
-async def _turn(crib: Crib, text: str) -> None:
-    """A turn for a tool's own words, up to its call: that is denied, like every other one. No provider is asked."""
-    nothing = Policy(rules=(Rule(Decision.DENY, reason="this is a rehearsal"),))
-    rehearsing = replace(crib, model=OfflineModel(), index=crib.tool_index, policy=nothing, learn=False, on_event=None)
+async def _run_without_calls(crib: Crib, text: str) -> None:
+    """Run one turn with the offline model. The policy denies every call, and no request goes to a provider."""
+    deny_all = Policy(rules=(Rule(Decision.DENY, reason="this is the warm-up"),))
+    offline = replace(crib, model=OfflineModel(), index=crib.tool_index, policy=deny_all, learn=False, on_event=None)
     async with SqliteStore(None) as store, store.open() as session:
-        await run(session, text, crib=rehearsing)
+        await run(session, text, crib=offline)
 
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """A server's parts."""
+    """The parts of a server. The app's state holds one value of this class."""
 
     served: Served
     options: Options
     runs: Runs
     metrics: Metrics
     warming: Warmup
-    _known: dict[str, "tuple[int, asyncio.Future[Any]]"] = field(default_factory=dict[str, Any], init=False)
+    _cache: dict[str, "tuple[int, asyncio.Future[Any]]"] = field(default_factory=dict[str, Any], init=False)
 
-    async def once(self, what: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
-        """What takes long, done once for each state of the catalog, however many ask at the same time."""
+    async def cached_by_revision(self, key: str, compute: Callable[[], Awaitable[Result]]) -> Result:
+        """The result of `compute`, computed once per catalog revision. Concurrent callers share one computation."""
         revision = self.served.crib.catalog.revision
-        known = self._known.get(what)
-        if known is None or known[0] != revision or _failed(known[1]):
-            known = self._known[what] = revision, asyncio.ensure_future(work())
-        return await asyncio.shield(known[1])
+        entry = self._cache.get(key)
+        if entry is None or entry[0] != revision or _failed(entry[1]):
+            entry = self._cache[key] = revision, asyncio.ensure_future(compute())
+        return await asyncio.shield(entry[1])
 
     def toolbox(self) -> Toolbox:
-        """A view of the tools with nothing active, for questions outside of any session."""
+        """A toolbox with no active tools, for requests outside of a session."""
         return self.served.crib.toolbox()
 
     @property
     def index(self) -> SearchIndex:
-        """The index of what callers may know of."""
+        """The index, limited to the tools that callers may see."""
         crib = self.served.crib
         if crib.policy.hides_nothing(crib.role):
             return crib.tool_index
@@ -154,12 +153,12 @@ class Services:
 
 
 def is_harmless(toolbox: Toolbox, tool: Tool) -> bool:
-    """Whether a call can change nothing, and needs nobody's yes."""
+    """Whether calls of the tool change nothing and need no confirmation."""
     return tool.risk is Risk.SAFE and toolbox.verdict(tool).decision is Decision.ALLOW
 
 
-def _failed(work: "asyncio.Future[Any]") -> bool:
-    return work.done() and (work.cancelled() or work.exception() is not None)
+def _failed(future: "asyncio.Future[Any]") -> bool:
+    return future.done() and (future.cancelled() or future.exception() is not None)
 
 
 def services_of(request: Request) -> Services:
@@ -167,7 +166,7 @@ def services_of(request: Request) -> Services:
 
 
 def store_of(request: Request) -> Store:
-    """The sessions of whoever is asking; `Guard` has put the tenant there."""
+    """The sessions of the caller's tenant, which `Guard` has put into the request's state."""
     services = services_of(request)
     tenant = cast("str", request.state.tenant)
     store = services.served.store
@@ -175,7 +174,7 @@ def store_of(request: Request) -> Store:
 
 
 def session_id(session: str) -> str:
-    """An id that may be one. What cannot be an id is no session, like any other that is not there."""
+    """The session id from the path. An invalid id raises the same error as an unknown one."""
     try:
         return checked_id(session)
     except StoreError as error:

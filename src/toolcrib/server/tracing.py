@@ -1,7 +1,7 @@
-"""Spans by OpenTelemetry's GenAI names: `invoke_agent`, `chat`, `execute_tool`. Off unless asked for.
+"""OpenTelemetry traces of runs, with the GenAI span names `invoke_agent`, `chat` and `execute_tool`. Off by default.
 
-Pydantic AI makes them. Here each gets the session it belongs to, and the span of a search what was found. Prompts,
-arguments and results are in none, unless content is asked for; names of tools always are.
+Pydantic AI creates the spans. This module adds the session to each span, and the results to the span of a search.
+Spans always contain tool names. They contain prompts, arguments and results only if content is enabled.
 """
 
 import sys
@@ -21,44 +21,44 @@ from pydantic_ai.models.instrumented import InstrumentationSettings, Instrumente
 from toolcrib.discovery.handover import Discovered
 from toolcrib.discovery.toolbox import Surface, Toolbox
 from toolcrib.errors import ServerError
-from toolcrib.server.metrics import session_here
+from toolcrib.server.metrics import current_session
 from toolcrib.server.services import Served
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 
 _OTLP = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
-_UNNAMED = "invoke_agent agent"  # as Pydantic AI calls ours
+_DEFAULT_SPAN_NAME = "invoke_agent agent"  # the name that Pydantic AI gives to the span of an unnamed agent
 
 
 def traced(served: Served, provider: TracerProvider, *, content: bool = False) -> Served:
-    """The same agent, with spans. The provider is ended with the server."""
+    """The same agent, traced. The provider is shut down with the server."""
     crib = served.crib
     settings = InstrumentationSettings(
         tracer_provider=provider,
         include_content=content,
         include_binary_content=False,
-        include_model_request_parameters=False,  # every tool definition, a second time
+        include_model_request_parameters=False,  # they repeat every tool definition
     )
     model = InstrumentedModel(crib.llm, settings)
-    surface = None if crib.surface is None else _telling(crib.surface, content=content)
+    surface = None if crib.surface is None else _with_search_attributes(crib.surface, content=content)
     provider.add_span_processor(SessionSpans(served.name))
     return replace(
         served,
         crib=replace(crib, model=model, index=crib.tool_index, surface=surface),
         surface_name=served.surface,
-        opens=(*served.opens, _ended(provider)),
+        opens=(*served.opens, _shut_down_at_exit(provider)),
     )
 
 
-def provider_for(where: str, version: str) -> TracerProvider:
-    """Spans to a place: `console` is stderr, `otlp` what `OTEL_EXPORTER_OTLP_ENDPOINT` and the like say."""
+def provider_for(exporter: str, version: str) -> TracerProvider:
+    """A provider for a destination: `console` writes to stderr, `otlp` reads the `OTEL_EXPORTER_OTLP_*` variables."""
     provider = TracerProvider(resource=Resource.create({"service.name": "toolcrib", "service.version": version}))
-    if where == "console":
+    if exporter == "console":
         provider.add_span_processor(SimpleSpanProcessor(ConsoleSpanExporter(out=sys.stderr)))
-    elif where == "otlp":
+    elif exporter == "otlp":
         provider.add_span_processor(BatchSpanProcessor(_otlp_exporter()))
     else:
-        raise ServerError(f"Spans cannot go to {where!r}.", hint="Set TOOLCRIB_TRACES to `otlp` or `console`.")
+        raise ServerError(f"Unknown trace exporter: {exporter!r}.", hint="Set TOOLCRIB_TRACES to `otlp` or `console`.")
     return provider
 
 
@@ -67,38 +67,38 @@ def _otlp_exporter() -> Any:
         return import_module(_OTLP).OTLPSpanExporter()
     except ModuleNotFoundError as error:
         raise ServerError(
-            "Spans cannot be sent: the exporter is not installed.",
+            "Traces cannot be exported: the OTLP exporter is not installed.",
             hint="Install it with: pip install opentelemetry-exporter-otlp-proto-http",
         ) from error
 
 
 class SessionSpans(SpanProcessor):
-    """Says of every span which session it belongs to, and of a run which agent it is."""
+    """Adds the session to every span, and the name of the agent to the span of a run."""
 
     def __init__(self, agent: str) -> None:
         self._agent = agent
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
-        session = session_here()
+        session = current_session()
         if session:
             span.set_attributes({"session.id": session, "gen_ai.conversation.id": session})
         if span.attributes and "gen_ai.agent.name" in span.attributes:
             span.set_attribute("gen_ai.agent.name", self._agent)
-        if span.name == _UNNAMED:
+        if span.name == _DEFAULT_SPAN_NAME:
             span.update_name(f"invoke_agent {self._agent}")
 
 
-def _telling(surface: Surface, *, content: bool) -> Surface:
-    """A surface whose tools tell the span they run in what they found."""
+def _with_search_attributes(surface: Surface, *, content: bool) -> Surface:
+    """A surface whose tools add the results of a search to the current span."""
 
     def make(toolbox: Toolbox) -> Iterable[Tool]:
-        return [tool.with_metadata(call=_told(tool.call, content)) for tool in surface(toolbox)]
+        return [tool.with_metadata(call=_record_search(tool.call, content)) for tool in surface(toolbox)]
 
     return make
 
 
-def _told(call: Callable[..., Any], content: bool) -> Callable[..., Any]:
-    async def called(arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
+def _record_search(call: Callable[..., Any], content: bool) -> Callable[..., Any]:
+    async def call_and_record(arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
         result: ToolResult = ToolResult.of(await call(arguments, context))
         found = result.value
         if isinstance(found, Discovered):
@@ -116,15 +116,15 @@ def _told(call: Callable[..., Any], content: bool) -> Callable[..., Any]:
                 span.set_attribute("toolcrib.discovery.query", found.query)
         return result
 
-    return called
+    return call_and_record
 
 
-def _ended(provider: TracerProvider) -> AbstractAsyncContextManager[None]:
+def _shut_down_at_exit(provider: TracerProvider) -> AbstractAsyncContextManager[None]:
     @asynccontextmanager
-    async def life() -> AsyncGenerator[None]:
+    async def lifespan() -> AsyncGenerator[None]:
         try:
             yield
         finally:
-            provider.shutdown()  # sends what is left
+            provider.shutdown()  # exports the remaining spans
 
-    return life()
+    return lifespan()

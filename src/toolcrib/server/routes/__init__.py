@@ -1,1 +1,1 @@
-"""The package `server.routes`."""
+"""The routes of the server, one module per subject."""

@@ -1,8 +1,7 @@
-"""Runs: the user says something, or answers a question, and listens to what happens; or stops it."""
+"""Routes that start a run (by a message or a confirmation), follow its events, or stop it."""
 
 import json
-import sys
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Annotated
 
@@ -11,18 +10,14 @@ from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 
 from toolcrib.agent.runner import confirm, stream
 from toolcrib.server.middleware import http_error
-from toolcrib.server.runs import Numbered, follow_local, follow_remote
+from toolcrib.server.runs import EventStream, Numbered, follow_local, follow_remote
 from toolcrib.server.schemas import Answer, NewMessage, Refusal, Responses, Stopped
 from toolcrib.server.services import ServicesHere, SessionId, StoreHere
 
-sse = sys.modules[__name__]
-
-# Events on the wire: server-sent events, one for each thing that happens.
-
-_HEADERS = {"X-Accel-Buffering": "no"}  # proxies would wait for more
+_HEADERS = {"X-Accel-Buffering": "no"}  # keeps proxies from buffering the stream
 OPENAPI: Responses = {
     200: {
-        "description": "What happens, event by event: `id` is a number that grows, `event` the type, `data` the event.",
+        "description": "The events of the run: `id` is an increasing number, `event` the type, `data` the JSON.",
         "content": {
             "text/event-stream": {
                 "schema": {"type": "string"},
@@ -35,85 +30,85 @@ OPENAPI: Responses = {
 }
 
 
-def event_stream(told: AsyncGenerator[Numbered | None]) -> EventSourceResponse:
-    """What is told, as it is. When the client goes, only the listening ends."""
-    return EventSourceResponse(_lines(told), headers=_HEADERS)
+def event_stream(events: EventStream) -> EventSourceResponse:
+    """The events as server-sent events. When the client disconnects, the stream ends, but the run continues."""
+    return EventSourceResponse(_encode(events), headers=_HEADERS)
 
 
-async def _lines(told: AsyncGenerator[Numbered | None]) -> AsyncIterator[bytes]:
-    async with aclosing(told):
-        async for one in told:
-            yield KEEPALIVE_COMMENT if one is None else line(one)
+async def _encode(events: EventStream) -> AsyncIterator[bytes]:
+    async with aclosing(events):
+        async for event in events:
+            yield KEEPALIVE_COMMENT if event is None else encode_event(event)
 
 
-def line(one: Numbered) -> bytes:
-    """One event as it is sent."""
-    data = json.dumps(one.event, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return format_sse_event(data_str=data, event=one.event["type"], id=str(one.number))
+def encode_event(numbered: Numbered) -> bytes:
+    """One event in the format of server-sent events."""
+    data = json.dumps(numbered.event, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return format_sse_event(data_str=data, event=numbered.event["type"], id=str(numbered.number))
 
 
 routes = APIRouter(prefix="/api/sessions/{session}", tags=["runs"])
 REFUSALS: Responses = {
-    404: {"model": Refusal, "description": "There is no such session, or it is another's."},
-    409: {"model": Refusal, "description": "Something happens in it already: listen with `GET .../messages`."},
-    503: {"model": Refusal, "description": "Too much is going on, or the server is about to end."},
+    404: {"model": Refusal, "description": "There is no such session, or it belongs to another tenant."},
+    409: {"model": Refusal, "description": "The session has an active run: follow it with `GET .../messages`."},
+    503: {"model": Refusal, "description": "There are too many active runs, or the server is shutting down."},
 }
 
 
-@routes.post("/messages", response_class=Response, responses={**sse.OPENAPI, **REFUSALS})
-async def say(session: SessionId, message: NewMessage, services: ServicesHere, store: StoreHere) -> Response:
-    """Say something to the agent, and listen to what happens. The run goes on when you stop listening."""
+@routes.post("/messages", response_class=Response, responses={**OPENAPI, **REFUSALS})
+async def send_message(session: SessionId, message: NewMessage, services: ServicesHere, store: StoreHere) -> Response:
+    """Send a message to the agent and stream the events of its run. The run continues if the client disconnects."""
     crib = services.served.crib
     run = await services.runs.start(store, session, lambda opened: stream(opened, message.text, crib=crib))
-    return sse.event_stream(run.follow(ping_seconds=services.options.ping_seconds))
+    return event_stream(run.follow(ping_seconds=services.options.ping_seconds))
 
 
 @routes.get(
     "/messages",
     response_class=Response,
-    responses={**sse.OPENAPI, 204: {"description": "Nothing happened since, and nothing happens."}, **REFUSALS},
+    responses={**OPENAPI, 204: {"description": "There are no newer events and no active run."}, **REFUSALS},
 )
-async def listen(
+async def follow_run(
     session: SessionId,
     services: ServicesHere,
     store: StoreHere,
     last_event_id: Annotated[str | None, Header(examples=["300000"])] = None,
     after: Annotated[str | None, Query(examples=["300000"])] = None,
 ) -> Response:
-    """Listen to the run under way, from its beginning, or from after the event whose id is given (`Last-Event-ID`)."""
-    given = last_event_id or after
-    number = _number(given) if given else None
+    """Stream the events of the active run, from its start or, with `Last-Event-ID` or `after`, after that event."""
+    last_id = last_event_id or after
+    number = _number(last_id) if last_id else None
     ping_seconds = services.options.ping_seconds
     run = services.runs.find(store, session)
     if run is not None:
-        return sse.event_stream(follow_local(run, store, session, number, ping_seconds=ping_seconds))
-    told = await follow_remote(store, session, number, ping_seconds=ping_seconds)
-    return Response(status_code=204) if told is None else sse.event_stream(told)
+        return event_stream(follow_local(run, store, session, number, ping_seconds=ping_seconds))
+    events = await follow_remote(store, session, number, ping_seconds=ping_seconds)
+    return Response(status_code=204) if events is None else event_stream(events)
 
 
-@routes.post("/confirmations/{confirmation}", response_class=Response, responses={**sse.OPENAPI, **REFUSALS})
+@routes.post("/confirmations/{confirmation}", response_class=Response, responses={**OPENAPI, **REFUSALS})
 async def answer_confirmation(
     session: SessionId, confirmation: str, answer: Answer, services: ServicesHere, store: StoreHere
 ) -> Response:
-    """Answer a call that waits for the user's yes, and listen to what follows."""
+    """Approve or decline a call that waits for confirmation, and stream the events that follow."""
     crib = services.served.crib
     run = await services.runs.start(
         store, session, lambda opened: confirm(opened, confirmation, answer.approved, crib=crib)
     )
     services.metrics.confirmed(answer.approved)
-    return sse.event_stream(run.follow(ping_seconds=services.options.ping_seconds))
+    return event_stream(run.follow(ping_seconds=services.options.ping_seconds))
 
 
 @routes.post("/stop", responses={404: REFUSALS[404]})
 async def stop(session: SessionId, services: ServicesHere, store: StoreHere) -> Stopped:
-    """Stop what happens in a session. What was done so far is kept."""
+    """Stop the active run of a session. What was done so far is kept."""
     stopped = await services.runs.stop(store, session)
     if not stopped:
-        await store.events(session, after=2**53)  # is it there at all?
+        await store.events(session, after=2**53)  # raises if there is no such session
     return Stopped(stopped=stopped)
 
 
 def _number(text: str) -> int:
     if text.isascii() and text.removeprefix("-").isdigit() and len(text) <= 18:
         return int(text)
-    raise http_error(400, f"{text[:40]!r} is no id of an event.", "Give the last `id` that was received.")
+    raise http_error(400, f"{text[:40]!r} is not an event id.", "Send the last `id` that you received.")

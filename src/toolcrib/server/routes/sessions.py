@@ -1,4 +1,4 @@
-"""Sessions: made, listed, looked at, forgotten."""
+"""Routes that create, list, show and delete sessions."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -21,11 +21,9 @@ from toolcrib.server.services import Services, ServicesHere, SessionId, StoreHer
 from toolcrib.stores.record import SessionRecord
 from toolcrib.tools.result import as_json
 
-# The conversation as a page shows it, from the messages as the agent keeps them.
-
 
 def transcript(history: Sequence[Any]) -> list[Message]:
-    """What was said and done, in order; a call and its result are one."""
+    """The messages and tool calls of a stored history, in order. A call and its result are one message."""
     return list(_messages(history))
 
 
@@ -59,34 +57,36 @@ def _text(content: object) -> str:
     return content if isinstance(content, str) else as_json(content)
 
 
-def _arguments(said: object) -> Any:
-    """As a model wrote them: most providers send text."""
-    if not isinstance(said, str):
-        return said
+def _arguments(arguments: object) -> Any:
+    """The arguments of a call, parsed if they are JSON: most providers send them as text."""
+    if not isinstance(arguments, str):
+        return arguments
     try:
-        return json.loads(said)
+        return json.loads(arguments)
     except ValueError:
-        return said
+        return arguments
 
 
 MOST_SESSIONS = 200
 MOST_EVENTS = 1_000
 
 routes = APIRouter(prefix="/api/sessions", tags=["sessions"])
-MISSING: Responses = {404: {"model": Refusal, "description": "There is no such session, or it is another's."}}
+MISSING: Responses = {
+    404: {"model": Refusal, "description": "There is no such session, or it belongs to another tenant."}
+}
 
 
 @routes.post("", status_code=201)
 async def create_session(services: ServicesHere, store: StoreHere) -> NewSession:
-    """Make a session."""
+    """Create a session."""
     async with store.open() as session:
-        services.metrics.made_session()
+        services.metrics.session_created()
         return NewSession(id=session.id)
 
 
 @routes.get("")
 async def list_sessions(services: ServicesHere, store: StoreHere) -> list[SessionLine]:
-    """The sessions, those changed last first."""
+    """List the sessions, the most recently changed first."""
     return [
         SessionLine(
             id=one.id,
@@ -101,21 +101,22 @@ async def list_sessions(services: ServicesHere, store: StoreHere) -> list[Sessio
 
 @routes.get("/{session}", responses=MISSING)
 async def get_session(session: SessionId, services: ServicesHere, store: StoreHere) -> SessionShape:
-    """All of a session: what was said, what the agent remembers, and what waits for the user."""
-    # Before it is read: a run that ends meanwhile is then in the record. It may be on another replica.
+    """Show a session: its messages, its working memory, and the confirmations that it waits for."""
+    # Checked before the record is read, so that the record has all events of a run that ends in between. The run may be
+    # on another replica.
     running = services.runs.find(store, session) is not None or await store.is_open(session)
-    return _session(services, await store.read(session), running)
+    return _session_shape(services, await store.read(session), running)
 
 
-@routes.delete("/{session}", status_code=204, response_description="It is gone.", responses=MISSING)
+@routes.delete("/{session}", status_code=204, response_description="The session was deleted.", responses=MISSING)
 async def delete_session(session: SessionId, services: ServicesHere, store: StoreHere) -> Response:
-    """Forget a session; if the agent is at work in it, that is stopped first."""
+    """Delete a session. If it has an active run, the run is stopped first."""
     await services.runs.stop(store, session)
     await store.delete(session)
     return Response(status_code=204)
 
 
-def _session(services: Services, record: SessionRecord, running: bool) -> SessionShape:
+def _session_shape(services: Services, record: SessionRecord, running: bool) -> SessionShape:
     crib = services.served.crib
     now = crib.clock()
     return SessionShape(

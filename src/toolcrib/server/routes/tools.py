@@ -1,4 +1,4 @@
-"""The catalog: which tools there are, what they say of themselves, and a way to try those that can do no harm."""
+"""Routes that search, list, show, try and check the tools of the catalog."""
 
 import asyncio
 import time
@@ -34,37 +34,37 @@ from toolcrib.server.schemas import (
 from toolcrib.server.services import Services, ServicesHere, is_harmless
 from toolcrib.tools.tool import Tool
 
-# Search, with explanations: what was found, by which arm, and what a plain ranking by words would have given.
-
 search_routes = APIRouter(prefix="/api", tags=["search"])
 
 NEAREST = 3
-BY_WORDS = SearchOptions(arms="lexical", abstain=False, decompose=False)
-ALWAYS_ANSWER = SearchOptions(abstain=False)
+LEXICAL_ONLY = SearchOptions(arms="lexical", abstain=False, decompose=False)
+NO_ABSTENTION = SearchOptions(abstain=False)
 
 
 @search_routes.post("/search")
-async def search(query: SearchQuery, house: ServicesHere) -> Found:
-    """Find tools by a request in any language. Nothing becomes active."""
-    return await asyncio.to_thread(_search, house, query.query, query.limit)
+async def search(query: SearchQuery, services: ServicesHere) -> Found:
+    """Find tools for a request in any language, with an explanation of each hit. No tool becomes active."""
+    return await asyncio.to_thread(_search, services, query.query, query.limit)
 
 
-def _search(house: Services, query: str, limit: int) -> Found:
-    index, toolbox = house.index, house.toolbox()
+def _search(services: Services, query: str, limit: int) -> Found:
+    index, toolbox = services.index, services.toolbox()
     found = index.search(query, limit=limit)
     return Found(
-        hits=[_explained(index, toolbox, query, hit) for hit in found.hits],
+        hits=[_explained_hit(index, toolbox, query, hit) for hit in found.hits],
         confidence=found.confidence,
         path=found.path,
         took_ms=found.took_ms,
         reason=found.reason,
         warnings=list(found.warnings),
-        bm25=_seen(toolbox, index.search(query, limit=limit, options=BY_WORDS).names),
-        nearest=[] if found.hits else _seen(toolbox, index.search(query, limit=NEAREST, options=ALWAYS_ANSWER).names),
+        bm25=_visible(toolbox, index.search(query, limit=limit, options=LEXICAL_ONLY).names),
+        nearest=[]
+        if found.hits
+        else _visible(toolbox, index.search(query, limit=NEAREST, options=NO_ABSTENTION).names),
     )
 
 
-def _explained(index: SearchIndex, toolbox: Toolbox, query: str, hit: Hit) -> ExplainedHit:
+def _explained_hit(index: SearchIndex, toolbox: Toolbox, query: str, hit: Hit) -> ExplainedHit:
     why = index.explain(query, hit.name)
     tool = toolbox.find(hit.name)
     return ExplainedHit(
@@ -81,7 +81,7 @@ def _explained(index: SearchIndex, toolbox: Toolbox, query: str, hit: Hit) -> Ex
     )
 
 
-def _seen(toolbox: Toolbox, names: tuple[str, ...]) -> list[str]:
+def _visible(toolbox: Toolbox, names: tuple[str, ...]) -> list[str]:
     return [name for name in names if toolbox.find(name) is not None]
 
 
@@ -91,21 +91,21 @@ MISSING: Responses = {404: {"model": Refusal, "description": "There is no such t
 
 @routes.get("/tools")
 async def list_tools(
-    house: ServicesHere, category: Annotated[str | None, Query(examples=["images"])] = None
+    services: ServicesHere, category: Annotated[str | None, Query(examples=["images"])] = None
 ) -> list[ToolLine]:
-    """The tools, of one category or all."""
-    toolbox = house.toolbox()
-    return [_line(toolbox, tool) for tool in toolbox.tools if category is None or tool.category == category]
+    """List the tools, of one category or all."""
+    toolbox = services.toolbox()
+    return [_tool_line(toolbox, tool) for tool in toolbox.tools if category is None or tool.category == category]
 
 
 @routes.get("/tools/{name}", responses=MISSING)
-async def get_tool(name: str, house: ServicesHere) -> ToolShape:
-    """All that a tool says of itself."""
-    toolbox = house.toolbox()
+async def get_tool(name: str, services: ServicesHere) -> ToolShape:
+    """Show the full definition of a tool."""
+    toolbox = services.toolbox()
     tool = _tool(toolbox, name)
     protocol = {key: str(value) for key, value in asdict(tool.protocol).items() if value} if tool.protocol else None
     return ToolShape(
-        **_line(toolbox, tool).model_dump(),
+        **_tool_line(toolbox, tool).model_dump(),
         parameters=dict(tool.parameters),
         protocol=protocol,
         phrases=list(tool.phrases),
@@ -117,47 +117,56 @@ async def get_tool(name: str, house: ServicesHere) -> ToolShape:
 
 @routes.post(
     "/tools/{name}/try",
-    responses={**MISSING, 403: {"model": Refusal, "description": "The tool may change something, or asks first."}},
+    responses={
+        **MISSING,
+        403: {"model": Refusal, "description": "The tool may change something, or needs confirmation."},
+    },
 )
-async def try_tool(name: str, trial: Trial, house: ServicesHere) -> Tried:
-    """Call a tool that only reads."""
-    toolbox = house.toolbox()
+async def try_tool(name: str, trial: Trial, services: ServicesHere) -> Tried:
+    """Call a tool that only reads data."""
+    toolbox = services.toolbox()
     if not is_harmless(toolbox, _tool(toolbox, name)):
-        raise http_error(403, f"{name} may change something, so it is not for trying.", "Ask the agent to use it.")
+        raise http_error(
+            403,
+            f"{name} cannot be tried here: it may change something, or it needs confirmation.",
+            "Ask the agent to use it.",
+        )
     began = time.perf_counter()
     result = await toolbox.call(name, trial.arguments)
     return Tried(text=result.text, failed=result.failed, took_ms=round((time.perf_counter() - began) * 1000, 2))
 
 
 @routes.get("/categories")
-async def list_categories(house: ServicesHere) -> list[Category]:
-    """The categories, and how many tools each has."""
-    return [Category(name=name, tools=count) for name, count in house.toolbox().categories().items()]
+async def list_categories(services: ServicesHere) -> list[Category]:
+    """List the categories, with the number of tools in each."""
+    return [Category(name=name, tools=count) for name, count in services.toolbox().categories().items()]
 
 
 @routes.get("/check")
-async def check(house: ServicesHere) -> list[FindingShape]:
-    """What is wrong with the tools, and what keeps them from being found (`toolcrib check`)."""
-    return await house.once("check", lambda: asyncio.to_thread(_findings, house))
+async def check(services: ServicesHere) -> list[FindingShape]:
+    """List problems of the tools, and what makes tools hard to find (`toolcrib check`)."""
+    return await services.cached_by_revision("check", lambda: asyncio.to_thread(_findings, services))
 
 
 @routes.get("/tokens")
-async def tokens(house: ServicesHere) -> dict[str, Any]:
-    """What the tools cost in each mode (`toolcrib tokens --json`)."""
-    return await house.once("tokens", lambda: _costs(house))
+async def tokens(services: ServicesHere) -> dict[str, Any]:
+    """Show the token cost of the tools in each mode (`toolcrib tokens --json`)."""
+    return await services.cached_by_revision("tokens", lambda: _costs(services))
 
 
-async def _costs(house: Services) -> dict[str, Any]:
-    catalog, tools = house.served.crib.catalog, house.toolbox().tools
-    seen = catalog if len(tools) == len(catalog) else Catalog(tools)  # of what is hidden, not even the cost is told
-    return (await cost_table(seen)).to_json()
+async def _costs(services: Services) -> dict[str, Any]:
+    catalog, tools = services.served.crib.catalog, services.toolbox().tools
+    visible = catalog if len(tools) == len(catalog) else Catalog(tools)  # the cost must not reveal hidden tools
+    return (await cost_table(visible)).to_json()
 
 
-def _findings(house: Services) -> list[FindingShape]:
-    tools = {tool.name: tool for tool in house.toolbox().tools}
-    wrong = [problem for problem in house.served.crib.catalog.check() if not problem.tool or problem.tool in tools]
-    found = [*wrong, *discoverability(house.index, tools.values())]
-    return [FindingShape(tool=one.tool, rule=one.rule, message=one.message, hint=one.hint) for one in found]
+def _findings(services: Services) -> list[FindingShape]:
+    tools = {tool.name: tool for tool in services.toolbox().tools}
+    problems = [
+        problem for problem in services.served.crib.catalog.check() if not problem.tool or problem.tool in tools
+    ]
+    findings = [*problems, *discoverability(services.index, tools.values())]
+    return [FindingShape(tool=one.tool, rule=one.rule, message=one.message, hint=one.hint) for one in findings]
 
 
 def _tool(toolbox: Toolbox, name: str) -> Tool:
@@ -167,7 +176,7 @@ def _tool(toolbox: Toolbox, name: str) -> Tool:
     return tool
 
 
-def _line(toolbox: Toolbox, tool: Tool) -> ToolLine:
+def _tool_line(toolbox: Toolbox, tool: Tool) -> ToolLine:
     return ToolLine(
         name=tool.name,
         description=tool.description,

@@ -123,7 +123,7 @@ def run_server(
     from toolcrib.serving import address
 
     with closing(taken):
-        _ = served.model  # a model that cannot be used is said before anything else
+        _ = served.model  # fail early if the model cannot be used
         served = _with_spans(served)
         log_as_json(level=log_level)
         app = create_app(served, options)
@@ -166,7 +166,7 @@ def _shared(
 ) -> "Served":
     from toolcrib.agent.crib import Crib
     from toolcrib.catalog.catalog import Catalog
-    from toolcrib.cli.places import following, postgres_place, runners_here
+    from toolcrib.cli.places import follow_catalog, postgres_place, runners_here
     from toolcrib.server.services import Served
     from toolcrib.stores.store import open_store
 
@@ -175,7 +175,7 @@ def _shared(
     return Served(
         crib=Crib(catalog, model=model or settings.model, index=make_index(catalog, embedder) if embedder else None),
         store=open_store(store or settings.sessions),
-        opens=(following(postgres_place(place), catalog, runners),),
+        opens=(follow_catalog(postgres_place(place), catalog, runners),),
     )
 
 

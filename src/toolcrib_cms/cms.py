@@ -14,7 +14,7 @@ from toolcrib_cms.tools.entries import EntryTools
 from toolcrib_cms.tools.http import HttpTools
 from toolcrib_cms.tools.images import ImageTools
 from toolcrib_cms.tools.navigation import NavigationTools
-from toolcrib_cms.tools.offer import offered
+from toolcrib_cms.tools.offer import make_tool
 from toolcrib_cms.tools.pages import PageTools
 from toolcrib_cms.tools.pexels import PexelsTools
 from toolcrib_cms.tools.planning import PlanningTools
@@ -41,7 +41,7 @@ class Cms:
 
     @property
     def prompt(self) -> str:
-        """What the agent of this site is told about its work."""
+        """The site's instructions for the agent."""
         return (HERE / "prompt.md").read_text(encoding="utf-8")
 
     def render_site(self, path: str) -> "Rendered":
@@ -87,7 +87,7 @@ def _catalog(store: SiteStore, web: Web, services: Services) -> Catalog:
         PexelsTools(store, web, services),
         PlanningTools(catalog),
     )
-    catalog.add_all(offered(method) for group in groups for method in group.methods)
+    catalog.add_all(make_tool(method) for group in groups for method in group.methods)
     for file in sorted(METADATA.glob("*.yaml")):
         catalog.load_metadata(file)
     catalog.extractor("search_vector")(entities_of_search)

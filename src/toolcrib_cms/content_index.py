@@ -136,10 +136,10 @@ def _pieces(session: Session) -> Iterator[Piece]:
 
 def _as_tool(piece: Piece) -> Tool:
     # The words of a file's name say what it shows; its ending is the same for all, and near to many a word.
-    told = _file_words(piece.name) if piece.type == "image" else piece.name
+    title = _file_words(piece.name) if piece.type == "image" else piece.name
     return Tool(
         name=piece.id,
-        description=f"{told}. {piece.text}"[:_MOST_LETTERS],
+        description=f"{title}. {piece.text}"[:_MOST_LETTERS],
         phrases=(piece.name, *piece.names),
         category=piece.type,
         call=_not_to_be_called,

@@ -1,4 +1,4 @@
-"""How content is told to a model: compact in lists, whole when asked for, always with id, version and address."""
+"""Content as the model reads it: compact in lists, complete on request, always with id, version and address."""
 
 from datetime import datetime
 from typing import Any

@@ -55,7 +55,7 @@ async def ask_json(
     body: object = None,
     service: str,
 ) -> Any:
-    """The JSON that a service answers; what goes wrong is said in words a model can act on."""
+    """Return the JSON response of a service; errors tell the model what to do next."""
     address = f"{url}?{urlencode(params)}" if params else url
     answer = await web.fetch(
         address,

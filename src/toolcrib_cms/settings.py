@@ -28,13 +28,13 @@ class CmsSettings:
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "CmsSettings":
         """The settings of this process, or of the mapping given."""
-        said = {name: value.strip() for name, value in environment.items() if value.strip()}
-        folder = said.get("TOOLCRIB_CMS_DATA")
+        values = {name: value.strip() for name, value in environment.items() if value.strip()}
+        folder = values.get("TOOLCRIB_CMS_DATA")
         return cls(
             data_folder=Path(folder).expanduser() if folder else _user_data(),
-            tavily_key=said.get("TAVILY_API_KEY"),
-            brave_key=said.get("BRAVE_API_KEY"),
-            pexels_key=said.get("PEXELS_API_KEY"),
+            tavily_key=values.get("TAVILY_API_KEY"),
+            brave_key=values.get("BRAVE_API_KEY"),
+            pexels_key=values.get("PEXELS_API_KEY"),
         )
 
 

@@ -16,7 +16,7 @@ from tests.support.mcp_servers import SCRIPTED
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.cli import gateway as gateway_verb
 from toolcrib.cli.main import main
-from toolcrib.cli.places import following, runners_here
+from toolcrib.cli.places import follow_catalog, runners_here
 from toolcrib.embedders import BuiltinEmbedder
 from toolcrib.postgres import PostgresIndex
 from toolcrib.server import app as listening
@@ -108,7 +108,7 @@ async def test_each_server_opens_its_own_way_to_the_tools(url: str, tmp_path: Pa
     assert await anyio.to_thread.run_sync(main, ["catalog", "publish", servers]) == 0
     async with PostgresDatabase(url) as database:
         await SharedCatalog(database).publish(local)
-    async with following(url, catalog, runners_here(local, [Path(servers)])):
+    async with follow_catalog(url, catalog, runners_here(local, [Path(servers)])):
         assert (await catalog.get("greet").call({"name": "Ann"})).text == "Hello Ann"
         assert "again" in (await catalog.get("shop__echo").call({"text": "again"})).text
 

@@ -19,7 +19,7 @@ from toolcrib.agent.crib import Crib
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.cli.main import main
 from toolcrib.cli.terminal.conversation import PROMPT, PipedLines, Turns, TypedLines, agreed, input_lines
-from toolcrib.cli.terminal.view import ChatView, EventLines, said, shortened
+from toolcrib.cli.terminal.view import ChatView, EventLines, render_arguments, shortened
 from toolcrib.errors import MissingExtraError
 from toolcrib.stores.sqlite.store import SqliteStore
 
@@ -112,8 +112,8 @@ def test_into_a_pipe_goes_the_answer_alone(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_long_things_are_shortened() -> None:
-    assert said({"text": "x" * 400}).endswith("xxx...")
-    assert said({"name": "Ąda", "n": 1}) == 'name="Ąda", n=1'
+    assert render_arguments({"text": "x" * 400}).endswith("xxx...")
+    assert render_arguments({"name": "Ąda", "n": 1}) == 'name="Ąda", n=1'
     assert shortened("a\n" * 20) == "a\na\na\na\na\na..."
     assert shortened("word " * 200).endswith("...")
     assert shortened("short\n") == "short"

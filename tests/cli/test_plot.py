@@ -21,6 +21,7 @@ SCORES = Scores(
 )
 
 
+@pytest.mark.process  # matplotlib asks `fc-list` for fonts when it has no cache
 @pytest.mark.parametrize("languages", [{}, {"de": SCORES, "pl": SCORES}], ids=["one language", "two languages"])
 def test_a_picture_is_written_in_the_format_its_name_says(tmp_path: Path, languages: dict[str, Scores]) -> None:
     seen = Evaluation(scores=SCORES, by_language=languages, junk_queries=0, junk_rate=0.0, p50_ms=0.1, p99_ms=0.4)
@@ -31,9 +32,9 @@ def test_a_picture_is_written_in_the_format_its_name_says(tmp_path: Path, langua
 
 
 def test_another_format_is_refused_at_once() -> None:
-    with pytest.raises(ToolcribError, match=r"'seen.docx' is not a picture") as caught:
+    with pytest.raises(ToolcribError, match=r"'seen.docx' is not a supported image format") as caught:
         require_plot(Path("seen.docx"))
-    assert caught.value.hint == "Name it `.svg` or `.png`."
+    assert caught.value.hint == "Use a name that ends in `.svg` or `.png`."
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

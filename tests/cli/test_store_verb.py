@@ -82,12 +82,12 @@ def test_a_store_is_moved_there_and_back_with_nothing_lost(
 ) -> None:
     there, back = new_place(), new_place()
     assert main(["store", "migrate", "--store", filled, "--to", there]) == 0
-    assert capsys.readouterr().err == "9 new, 0 there already; every one was compared\n"
+    assert capsys.readouterr().err == "9 new, 0 already there; every session was verified\n"
     assert main(["store", "migrate", "--store", there, "--to", back]) == 0
     assert len(everything(filled)) == 9
     assert everything(filled) == everything(there) == everything(back)
     assert main(["store", "migrate", "--store", filled, "--to", back]) == 0
-    assert capsys.readouterr().err.endswith("0 new, 9 there already; every one was compared\n")
+    assert capsys.readouterr().err.endswith("0 new, 9 already there; every session was verified\n")
 
 
 def test_an_export_is_taken_in_elsewhere_with_nothing_lost(
@@ -137,7 +137,7 @@ def test_what_differs_is_not_overwritten_unless_told(
     )
     assert everything(there) == before
     assert main(["store", "migrate", "--store", filled, "--to", there, "--overwrite", "--dry-run"]) == 0
-    assert capsys.readouterr().err == "8 new, 0 there already, 1 replaced; nothing was written\n"
+    assert capsys.readouterr().err == "8 new, 0 already there, 1 replaced; nothing was written\n"
     assert everything(there) == before
     assert main(["store", "migrate", "--store", filled, "--to", there, "--overwrite"]) == 0
     assert everything(there) == everything(filled)
@@ -160,7 +160,7 @@ def test_a_move_that_was_broken_off_goes_on_where_it_stopped(
         assert main(["store", "migrate", "--store", filled, "--to", there]) == INTERRUPTED
     assert len(everything(there)) == 4
     assert main(["store", "migrate", "--store", filled, "--to", there]) == 0
-    assert capsys.readouterr().err == "5 new, 4 there already; every one was compared\n"
+    assert capsys.readouterr().err == "5 new, 4 already there; every session was verified\n"
     assert everything(there) == everything(filled)
 
 

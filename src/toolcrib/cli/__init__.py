@@ -1,1 +1,4 @@
-"""DOOR 3: the command line. Verbs parse and print; the work is in the library. May use everything, nobody uses it."""
+"""The command line. Commands parse arguments and print results; the library does the work.
+
+This package may import every other one, and none imports it.
+"""

@@ -1,4 +1,4 @@
-"""`toolcrib bench`: how well a catalog's tools are found by requests whose answer you know."""
+"""`toolcrib bench`: measures how well search finds the tools of a catalog, on labelled queries."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -10,30 +10,32 @@ from toolcrib.cli.places import EmbedderName, From, Json, load_catalog, make_ind
 from toolcrib.errors import ToolcribError, require
 from toolcrib.evals.retrieval import Evaluation, Scores, evaluate, read_queries
 
-# --plot: the evaluation as a picture
+# --plot: the evaluation as a chart
 
 FORMATS = (".svg", ".png")
 COLOUR = "#2a6f97"
 
 
 def require_plot(path: Path) -> None:
-    """Say at once, before the long work, that a picture cannot be made."""
+    """Fail before the evaluation starts when the chart cannot be drawn."""
     if path.suffix.lower() not in FORMATS:
-        raise ToolcribError(f"{str(path)!r} is not a picture we can draw.", hint="Name it `.svg` or `.png`.")
+        raise ToolcribError(
+            f"{str(path)!r} is not a supported image format.", hint="Use a name that ends in `.svg` or `.png`."
+        )
     require("plot", "A plot")
 
 
-def draw(seen: Evaluation, path: Path) -> None:
-    """Write the picture: all measures on the left, recall by language on the right when languages are known."""
+def draw(evaluation: Evaluation, path: Path) -> None:
+    """Write the chart: all metrics on the left, and recall by language on the right if the queries have languages."""
     from matplotlib.figure import Figure  # late: slow to import, and an extra
 
-    # Matplotlib's own types are partly unknown, hence `Any`.
-    size = (10 if seen.by_language else 6, max(4.0, 1 + 0.3 * len(seen.by_language)))
+    # Matplotlib is only partly typed, hence `Any`.
+    size = (10 if evaluation.by_language else 6, max(4.0, 1 + 0.3 * len(evaluation.by_language)))
     figure: Any = Figure(figsize=size, layout="constrained")
-    measures: Any = figure.add_subplot(1, 2 if seen.by_language else 1, 1)
-    scores = seen.scores
+    metrics: Any = figure.add_subplot(1, 2 if evaluation.by_language else 1, 1)
+    scores = evaluation.scores
     _bars(
-        measures,
+        metrics,
         {
             "Recall@1": scores.recall_at_1,
             "Recall@5": scores.recall_at_5,
@@ -43,11 +45,11 @@ def draw(seen: Evaluation, path: Path) -> None:
             "COMP@5": scores.comp_at_5,
         },
     )
-    if seen.by_language:
+    if evaluation.by_language:
         languages: Any = figure.add_subplot(1, 2, 2)
         languages.set_title("Recall@5 by language")
-        _bars(languages, {language: of.recall_at_5 for language, of in seen.by_language.items()})
-    figure.suptitle(f"{scores.queries} requests, p50 {seen.p50_ms:.2f} ms, p99 {seen.p99_ms:.2f} ms")
+        _bars(languages, {language: scores.recall_at_5 for language, scores in evaluation.by_language.items()})
+    figure.suptitle(f"{scores.queries} requests, p50 {evaluation.p50_ms:.2f} ms, p99 {evaluation.p99_ms:.2f} ms")
     figure.savefig(path)
 
 
@@ -55,7 +57,7 @@ def _bars(axes: Any, values: dict[str, float]) -> None:
     labels = list(reversed(values))
     bars = axes.barh(labels, [100 * values[label] for label in labels], color=COLOUR)
     axes.bar_label(bars, fmt="%.1f", padding=3)
-    axes.set_xlim(0, 112)  # room for the number beside a full bar
+    axes.set_xlim(0, 112)  # leaves space for the number beside a full bar
     axes.set_xlabel("percent")
     axes.spines[["top", "right"]].set_visible(False)
 
@@ -75,67 +77,71 @@ def bench(
     """Measure the search on your own labelled requests.
 
     Each line of the file is a JSON object: `{"text": "find a photo", "relevant": ["search_images"], "lang": "en"}`;
-    a request with an empty `relevant` is one that no tool should answer.
+    an empty `relevant` means that no tool should match the request.
 
     Example: `toolcrib bench --from examples/office --queries examples/office/queries.jsonl`
 
     Args:
         queries: The labelled requests, a JSONL file.
-        plot: Draw the result into this file, `.svg` or `.png`.
-        fail_under: Exit with 2 when Recall@5, in percent, is below this.
+        plot: Write a chart of the result to this file, `.svg` or `.png`.
+        fail_under: Exit with code 2 if Recall@5, in percent, is below this.
     """
     if plot:
         require_plot(plot)
     catalog = load_catalog(source)
-    asked = read_queries(queries, [tool.name for tool in catalog])
-    seen = evaluate(make_index(catalog, embedder, probe=True), progress(asked, "searching"))
+    labelled = read_queries(queries, [tool.name for tool in catalog])
+    evaluation = evaluate(make_index(catalog, embedder, probe=True), progress(labelled, "searching"))
     if plot:
-        draw(seen, plot)
+        draw(evaluation, plot)
         note(f"plot: {plot}")
     if json:
-        write_json(as_dict(seen))
+        write_json(as_dict(evaluation))
     else:
-        show(seen)
-    enough = fail_under is None or 100 * seen.scores.recall_at_5 >= fail_under
-    return 0 if enough else 2
+        show(evaluation)
+    passed = fail_under is None or 100 * evaluation.scores.recall_at_5 >= fail_under
+    return 0 if passed else 2
 
 
-def show(seen: Evaluation) -> None:
-    """The measures, the languages and the first misses, for people."""
-    scores = seen.scores
+def show(evaluation: Evaluation) -> None:
+    """Print the metrics, the languages and the first misses as text."""
+    scores = evaluation.scores
     table = Columns(("measure", "value", "meaning"))
-    table.add("recall@1", _percent(scores.recall_at_1), "right tools in the first place")
-    table.add("recall@5", _percent(scores.recall_at_5), "right tools in the first five")
-    table.add("recall@10", _percent(scores.recall_at_10), "right tools in the first ten")
-    table.add("ndcg@10", _percent(scores.ndcg_at_10), "the same, earlier counts more")
-    table.add("mrr", _percent(scores.mrr), "one over the rank of the first right tool")
-    table.add("comp@5", _percent(scores.comp_at_5), "requests with all their tools in the first five")
-    table.add("unanswered", _percent(scores.unanswered), "requests that got no tool")
-    if seen.junk_queries:
-        table.add("junk", _percent(seen.junk_rate), f"of {seen.junk_queries} requests for no tool that got one")
-    table.add("p50", f"{seen.p50_ms:.2f} ms", "half of the searches are faster")
-    table.add("p99", f"{seen.p99_ms:.2f} ms", "99 of 100 searches are faster")
+    table.add("recall@1", _percent(scores.recall_at_1), "relevant tools at rank 1")
+    table.add("recall@5", _percent(scores.recall_at_5), "relevant tools in the top 5")
+    table.add("recall@10", _percent(scores.recall_at_10), "relevant tools in the top 10")
+    table.add("ndcg@10", _percent(scores.ndcg_at_10), "relevant tools in the top 10, weighted by rank")
+    table.add("mrr", _percent(scores.mrr), "mean of 1 / rank of the first relevant tool")
+    table.add("comp@5", _percent(scores.comp_at_5), "requests with all their tools in the top 5")
+    table.add("unanswered", _percent(scores.unanswered), "requests that found no tool")
+    if evaluation.junk_queries:
+        table.add(
+            "junk",
+            _percent(evaluation.junk_rate),
+            f"of {evaluation.junk_queries} requests without a relevant tool that found one",
+        )
+    table.add("p50", f"{evaluation.p50_ms:.2f} ms", "half of the searches are faster")
+    table.add("p99", f"{evaluation.p99_ms:.2f} ms", "99 of 100 searches are faster")
     table.show()
-    if seen.by_language:
-        _show_languages(seen.by_language)
-    for missed in seen.missed[:SHOWN_MISSES]:
-        wanted, found = ", ".join(sorted(missed.query.relevant)), ", ".join(missed.names[:5]) or "nothing"
-        say(f"missed: {missed.query.text!r} wants {wanted}; finds {found}")
-    note(f"{scores.queries} requests, {len(seen.missed)} missed something in the first five")
+    if evaluation.by_language:
+        _show_languages(evaluation.by_language)
+    for missed in evaluation.missed[:SHOWN_MISSES]:
+        expected, found = ", ".join(sorted(missed.query.relevant)), ", ".join(missed.names[:5]) or "nothing"
+        say(f"missed: {missed.query.text!r} expected {expected}, found {found}")
+    note(f"{scores.queries} requests, {len(evaluation.missed)} with a tool missing from the top 5")
 
 
-def as_dict(seen: Evaluation) -> dict[str, object]:
-    """All of it, for programs; shares are 0..1."""
+def as_dict(evaluation: Evaluation) -> dict[str, object]:
+    """Return the whole evaluation as JSON values; rates are between 0 and 1."""
     return {
-        "scores": asdict(seen.scores),
-        "by_language": {language: asdict(scores) for language, scores in seen.by_language.items()},
-        "junk_queries": seen.junk_queries,
-        "junk_rate": seen.junk_rate,
-        "p50_ms": seen.p50_ms,
-        "p99_ms": seen.p99_ms,
+        "scores": asdict(evaluation.scores),
+        "by_language": {language: asdict(scores) for language, scores in evaluation.by_language.items()},
+        "junk_queries": evaluation.junk_queries,
+        "junk_rate": evaluation.junk_rate,
+        "p50_ms": evaluation.p50_ms,
+        "p99_ms": evaluation.p99_ms,
         "missed": [
             {"text": missed.query.text, "relevant": sorted(missed.query.relevant), "found": list(missed.names)}
-            for missed in seen.missed
+            for missed in evaluation.missed
         ],
     }
 

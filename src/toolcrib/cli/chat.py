@@ -72,14 +72,14 @@ def chat(
 
 
 def _crib(source: str | None, model: str, surface: SurfaceName, embedder: str | None) -> "Crib":
-    os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # it would stand between question and answer
+    os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # the banner would appear between question and answer
     require("agent" if source else "demo", "A chat" if source else "A chat without --from")
     from toolcrib.agent.crib import Crib  # late: Pydantic AI takes a second or two
 
     catalog = load_catalog(source, calls=True)
     index = make_index(catalog, embedder) if embedder else None
     crib = Crib(catalog, model=model, index=index, surface=_surface(surface))
-    _ = crib.llm  # a model that cannot be used is said before anything else
+    _ = crib.llm  # fail early if the model cannot be used
     return crib
 
 
@@ -110,10 +110,10 @@ async def _chat(
                 if lines.typed:
                     _greet(crib, session.id)
                 await turns.talk()
-            said_anything, waiting, identity = bool(session.history), turns.waiting, session.id
-        if not said_anything and name is None:
-            await store.delete(identity)  # nobody would look for it
-    if said_anything and (waiting or (lines.typed and message is None)):
+            has_history, waiting, identity = bool(session.history), turns.waiting, session.id
+        if not has_history and name is None:
+            await store.delete(identity)  # an empty session is not worth keeping
+    if has_history and (waiting or (lines.typed and message is None)):
         note(f"go on with: toolcrib chat --session {identity}")
     if message is not None and turns.stopped:
         return STOPPED

@@ -1,4 +1,4 @@
-"""What the verbs share: options, and the way from their values to catalogs, indexes, sources and databases."""
+"""Shared by the commands: common options, and how to open the catalogs, indexes, sources and databases they name."""
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from toolcrib.sources.source import ToolSink
 
 
-# --from: where the tools are. Without it, the tools of the reference CMS.
+# --from: where to load tools from; by default, the tools of the reference CMS.
 
 FORMS = "Say `--from package.module:catalog`, `--from tools.py` or `--from folder`."
 
 
 def load_catalog(place: str | None, *, calls: bool = False) -> Catalog:
-    """The catalog that a place holds: one as it is, several (or loose tools) as one new catalog.
+    """Load the catalog at a place; several catalogs, or single tools, are merged into a new one.
 
-    Without a place, the tools of the reference CMS: to look at, which needs no extra, or to call.
+    The default is the reference CMS: only its definitions, which need no extra, or with `calls` its working tools.
     """
     if place is None:
         place = "toolcrib_cms:catalog" if calls else "toolcrib_cms:definitions"
     return load_from(place, forms=FORMS)
 
 
-# Options of several verbs
+# Options that several commands share
 
 From: TypeAlias = Annotated[
     str | None,
@@ -54,8 +54,8 @@ EmbedderName: TypeAlias = Annotated[
     str | None,
     Parameter(
         name="--embedder",
-        help="What gives texts their meaning: `builtin`, `openai`, `fastembed` or `sentence-transformers`, the last "
-        "three with `:model` where you want another one. `openai` is any endpoint of that protocol: "
+        help="The embedding model: `builtin`, `openai`, `fastembed` or `sentence-transformers`, the last "
+        "three with `:model` to choose another model. `openai` is any compatible endpoint: "
         "TOOLCRIB_EMBEDDER_URL, TOOLCRIB_EMBEDDER_KEY. Without it, `builtin`.",
     ),
 ]
@@ -92,9 +92,10 @@ def shared_index(catalog: Catalog, place: IndexPlace, url: str | None, embedder:
 
 
 def make_index(catalog: Catalog, embedder: str | None, *, probe: bool = False) -> "ToolIndex":
-    """The index of a catalog, with the embedder of that name.
+    """Build the index of a catalog with the named embedder.
 
-    An index whose embedder fails goes on by words. With `probe` the failure is an error: a measurement needs both arms.
+    If the embedder fails, the index falls back to lexical search. With `probe` the failure is an error: a measurement
+    needs both arms.
     """
     from toolcrib.search.embedders import open_embedder
     from toolcrib.search.index import ToolIndex  # late: numpy and tantivy, which most verbs do not need
@@ -111,7 +112,7 @@ _APP = (".yaml", ".yml")
 
 
 def named_servers(paths: Iterable[Path]) -> "tuple[McpServer, ...]":
-    """The servers that these files name, in their order."""
+    """Read the servers that these files configure, in order."""
     from toolcrib.sources.mcp.config import distinct_servers  # late, as all of `sources`: it loads asyncio
 
     return distinct_servers(server for path in paths for server in _servers(path))
@@ -138,7 +139,7 @@ SECONDS = 30.0
 def open_sources(
     paths: Sequence[Path], catalog: "ToolSink", seconds: float, *, read: "ReadServers | None" = None
 ) -> "list[McpSource | OpenApiSource]":
-    """A source for each server of the files. Of an app only `read=named_servers` takes the servers: it is more."""
+    """Create a source for each server in the files. `read=named_servers` also reads the servers of app files."""
     require_mcp("An MCP server")
     from toolcrib.sources.mcp.config import McpLimits, read_mcp_servers
     from toolcrib.sources.mcp.login import saved_login
@@ -165,7 +166,7 @@ def _is_openapi(path: Path) -> bool:
 
 
 def postgres_place(given: str | None) -> str:
-    """The database that the shared catalog is in."""
+    """Return the URL of the database that holds the shared catalog."""
     place = given or Settings.from_environment().store or ""
     if not is_postgres(place):
         raise StoreError(
@@ -176,8 +177,8 @@ def postgres_place(given: str | None) -> str:
 
 
 def shared_source(place: str, holder: "ToolSink", mcp: Iterable[Path], seconds: float) -> "SharedSource":
-    """The shared catalog as a source, which lets go of its database when it stops."""
-    from toolcrib.postgres.catalog import SharedCatalog  # late, as below: only who shares a catalog needs a database
+    """Return the shared catalog as a source that closes its database when it stops."""
+    from toolcrib.postgres.catalog import SharedCatalog  # late, as below: only a shared catalog needs a database
     from toolcrib.postgres.database import PostgresDatabase
     from toolcrib.postgres.replica import SharedSource
 
@@ -187,7 +188,7 @@ def shared_source(place: str, holder: "ToolSink", mcp: Iterable[Path], seconds: 
 
 
 def runners_here(local: Catalog, mcp: Iterable[Path], seconds: float = SECONDS) -> "dict[str, Runner]":
-    """Who runs the tools of each source in this process: its own code, or a server that it starts itself."""
+    """Map each source to what runs its tools in this process: local code, or an MCP server started on demand."""
     from toolcrib.postgres.replica import CatalogRunner, SourceRunner
 
     runners: dict[str, Runner] = {tool.source: CatalogRunner(local) for tool in local}
@@ -209,10 +210,10 @@ def runners_here(local: Catalog, mcp: Iterable[Path], seconds: float = SECONDS) 
 
 
 @asynccontextmanager
-async def following(
+async def follow_catalog(
     url: str, catalog: Catalog, runners: "Mapping[str, Runner]", index: "SearchIndex | None" = None
 ) -> "AsyncGenerator[SharedSource]":
-    """Keeps a catalog as the shared one is, as long as the block lasts; then closes its index, if one is given."""
+    """Keep a catalog in sync with the shared one while the context is open; then close its index, if one is given."""
     from toolcrib.postgres.catalog import SharedCatalog
     from toolcrib.postgres.database import PostgresDatabase
     from toolcrib.postgres.replica import SharedSource
@@ -228,7 +229,7 @@ async def following(
                 index.close()
 
 
-# Databases: the shared catalog, and the sessions
+# Databases: the shared catalog and the session store
 
 SharedCatalogPlace: TypeAlias = Annotated[str | None, Parameter(name="--catalog", alias="--catalogue")]
 StorePlace: TypeAlias = Annotated[
@@ -248,6 +249,6 @@ Names: TypeAlias = Annotated[tuple[str, ...], Parameter(negative=(), show_defaul
 
 
 def tenants(tokens: Iterable[str]) -> dict[str, str]:
-    """Whose sessions each token opens: `name:token` those of `name`, a plain one those of nobody in particular."""
-    pairs = (one.rpartition(":") for one in tokens)
+    """Map each token to its tenant: `name:token` belongs to tenant `name`, a plain token to the default tenant."""
+    pairs = (token.rpartition(":") for token in tokens)
     return {secret: tenant for tenant, _, secret in pairs}

@@ -148,17 +148,17 @@ def run(
         json: Write events as JSON, one a line; with --check, what it found.
         verbose: Show the logs, with the tracebacks of tools that fail.
     """
-    os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # it would stand between question and answer
+    os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # the banner would appear between question and answer
     require("agent", "An app")
     from toolcrib.apps.build import load_app  # late: Pydantic AI takes a second or two
 
     loaded = load_app(app, model=model, workdir=workdir)
     if check:
         return show_check(loaded, app, as_json=json)
-    loaded.require_keys()  # a missing key is said before anything else
-    asked = _request(loaded, message, json)
+    loaded.require_keys()  # fail early if a key is missing
+    request = _request(loaded, message, json)
     with _logs(loaded, shown=verbose):
-        return asyncio.run(_run(loaded, asked, session, store, as_json=json))
+        return asyncio.run(_run(loaded, request, session, store, as_json=json))
 
 
 @contextmanager
@@ -206,7 +206,7 @@ async def _run(app: "App", message: str | None, name: str | None, place: str | N
     lines = input_lines(settings.chat_history, NAMES)
     audience: EventView = EventLines() if as_json else ChatView()
     async with app, open_store(place or settings.sessions) as store:
-        _tell_troubles(app)
+        _warn_about_sources(app)
         async with app.crib.llm, store.open(name) as session:
             # One message gets one answer: what needs a yes is asked only where a person can be.
             turns = Turns(app.crib, store, session, audience, lines if message is None or lines.typed else None)
@@ -216,17 +216,17 @@ async def _run(app: "App", message: str | None, name: str | None, place: str | N
                 if lines.typed:
                     note(f"{app.name}: {len(app.catalog)} tools, session {session.id}; /help for more, Ctrl-D to leave")
                 await turns.talk()
-            said_anything, waiting, identity = bool(session.history), turns.waiting, session.id
-        if not said_anything and name is None:
-            await store.delete(identity)  # nobody would look for it
-    if waiting or (said_anything and message is None and lines.typed):
+            has_history, waiting, identity = bool(session.history), turns.waiting, session.id
+        if not has_history and name is None:
+            await store.delete(identity)  # an empty session is not worth keeping
+    if waiting or (has_history and message is None and lines.typed):
         note(f"go on with: --session {identity}")
     if message is not None and turns.stopped:
         return STOPPED
     return NO_ANSWER if turns.failed else WAITS if waiting else OK
 
 
-def _tell_troubles(app: "App") -> None:
+def _warn_about_sources(app: "App") -> None:
     for source in app.sources.sources:
         if source.problem:
             note(f"warning: {source.name} is {source.state}: {source.problem}")

@@ -61,8 +61,8 @@ def search(
         explained = index.search(query, limit=1, options=SearchOptions(abstain=False)).names
     explanations = [index.explain(query, name) for name in explained] if explain else []
     if json:
-        told = {"explanations": [asdict(explanation) for explanation in explanations]} if explain else {}
-        write_json(asdict(found) | told)
+        extra = {"explanations": [asdict(explanation) for explanation in explanations]} if explain else {}
+        write_json(asdict(found) | extra)
     else:
         table = Columns(("name", "score", "description", "why"))
         for hit in found.hits:

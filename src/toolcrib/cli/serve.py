@@ -128,7 +128,7 @@ def run_server(
     from toolcrib.serving import address
 
     with closing(taken):
-        _ = served.model  # a model that cannot be used is said before anything else
+        _ = served.model  # fail early if the model cannot be used
         served = _with_spans(served)
         log_as_json(level=log_level)
         app = create_app(served, options)
@@ -172,7 +172,7 @@ def _shared(
 ) -> "Served":
     from toolcrib.agent.crib import Crib
     from toolcrib.catalog.catalog import Catalog
-    from toolcrib.cli.places import following, postgres_place, runners_here
+    from toolcrib.cli.places import follow_catalog, postgres_place, runners_here
     from toolcrib.server.services import Served
     from toolcrib.stores.store import open_store
 
@@ -182,7 +182,7 @@ def _shared(
     return Served(
         crib=Crib(catalog, model=model or settings.model, index=index),
         store=open_store(store or settings.sessions),
-        opens=(following(url, catalog, runners, index),),
+        opens=(follow_catalog(url, catalog, runners, index),),
     )
 
 

@@ -1,4 +1,4 @@
-"""`toolcrib store`: the place where sessions are kept, as a whole: all tenants, moved, looked at, tidied."""
+"""`toolcrib store`: administers a whole session store, with all tenants: status, migration, export and cleanup."""
 
 import asyncio
 import json
@@ -32,63 +32,63 @@ from toolcrib.stores.log import audit_of
 from toolcrib.stores.record import now
 from toolcrib.stores.store import Place, PlaceStatus, file_of, open_admin
 
-# The long work behind `toolcrib store`: each piece shows how far it is, and may be broken off at any moment.
+# The long-running operations of `toolcrib store`. Each one shows its progress and can be interrupted at any time.
 
-Parcels = Callable[[], AsyncIterator[ExportedSession]]  # asked twice: once to compare, once to take in
+ReadSessions = Callable[[], AsyncIterator[ExportedSession]]  # called twice: to compare, then to import
 
 
-async def copied(here: Place, to: str, *, overwrite: bool, dry_run: bool) -> int:
-    """Copy everything to another place."""
+async def copy_store(here: Place, to: str, *, overwrite: bool, dry_run: bool) -> int:
+    """Copy all sessions to another store."""
     async with open_admin(to) as there:
         if (await there.status()).place == (await here.status()).place:
             raise StoreError("The two stores are the same.", hint="Name another one with --to.")
         tenants = await here.tenants()
-        return await _taken_in(there, lambda: parcels_of(here, tenants), overwrite=overwrite, dry_run=dry_run)
+        return await _import_sessions(there, lambda: parcels_of(here, tenants), overwrite=overwrite, dry_run=dry_run)
 
 
-async def imported(place: Place, file: Path, *, overwrite: bool, dry_run: bool) -> int:
-    """Take in a file."""
-    with _opened(file) as lines:
+async def import_file(place: Place, file: Path, *, overwrite: bool, dry_run: bool) -> int:
+    """Import the sessions of an archive file."""
+    with _open_lines(file) as lines:
 
-        async def parcels() -> AsyncIterator[ExportedSession]:
+        async def sessions() -> AsyncIterator[ExportedSession]:
             lines.seek(0)
-            for parcel in read_archive(lines):
-                yield parcel
+            for session in read_archive(lines):
+                yield session
 
-        return await _taken_in(place, parcels, overwrite=overwrite, dry_run=dry_run)
+        return await _import_sessions(place, sessions, overwrite=overwrite, dry_run=dry_run)
 
 
-async def _taken_in(place: Place, parcels: Parcels, *, overwrite: bool, dry_run: bool) -> int:
+async def _import_sessions(place: Place, sessions: ReadSessions, *, overwrite: bool, dry_run: bool) -> int:
     destination, before = Destination(place, overwrite=overwrite), ImportCounts()
-    async for parcel in counting(parcels(), "comparing sessions"):
-        before.add(parcel, await destination.compare(parcel))
+    async for session in counting(sessions(), "comparing sessions"):
+        before.add(session, await destination.compare(session))
     if not overwrite:
         before.refuse_different()
     if dry_run:
-        note(f"{_told(before)}; nothing was written")
+        note(f"{_summary(before)}; nothing was written")
         return 0
     done = ImportCounts()
     await place.migrate()
-    async for parcel in counting(parcels(), "taking sessions in"):
-        done.add(parcel, await destination.take_in(parcel))
-    note(f"{_told(done)}; every one was compared")
+    async for session in counting(sessions(), "importing sessions"):
+        done.add(session, await destination.take_in(session))
+    note(f"{_summary(done)}; every session was verified")
     return 0
 
 
-def _told(tally: ImportCounts) -> str:
-    parts = [f"{tally.new} new", f"{tally.same} there already", f"{tally.different} replaced"]
-    return ", ".join(parts if tally.different else parts[:2])
+def _summary(counts: ImportCounts) -> str:
+    parts = [f"{counts.new} new", f"{counts.same} already there", f"{counts.different} replaced"]
+    return ", ".join(parts if counts.different else parts[:2])
 
 
-async def exported(place: Place, tenant: str | None, output: Path | None) -> int:
-    """Write everything to a file, whole or not at all, or to stdout."""
+async def export_store(place: Place, tenant: str | None, output: Path | None) -> int:
+    """Write all sessions to stdout or, atomically, to a file."""
     if output is None:
-        return await _written(place, tenant, sys.stdout)
+        return await _write_sessions(place, tenant, sys.stdout)
     unfinished = output.with_name(f".{output.name}.unfinished")
     try:
         with unfinished.open("w", encoding="utf-8") as file:
             unfinished.chmod(0o600)  # conversations are private
-            count = await _written(place, tenant, file)
+            count = await _write_sessions(place, tenant, file)
         unfinished.replace(output)
     except OSError as error:
         raise StoreError(f"{str(output)!r} cannot be written: {error.strerror}.", hint="Name another file.") from error
@@ -97,18 +97,18 @@ async def exported(place: Place, tenant: str | None, output: Path | None) -> int
     return count
 
 
-async def _written(place: Place, tenant: str | None, file: TextIO) -> int:
+async def _write_sessions(place: Place, tenant: str | None, file: TextIO) -> int:
     count = 0
     file.write(head())
-    async for parcel in counting(parcels_of(place, await _tenants(place, tenant)), "writing sessions"):
-        file.write(line_of(parcel))
+    async for session in counting(parcels_of(place, await _tenants(place, tenant)), "writing sessions"):
+        file.write(line_of(session))
         count += 1
     file.write(end(count))
     return count
 
 
-async def forgotten(place: Place, tenant: str | None, older_than: timedelta, *, dry_run: bool) -> int:
-    """Forget old sessions, then tidy; how many there were."""
+async def delete_old(place: Place, tenant: str | None, older_than: timedelta, *, dry_run: bool) -> int:
+    """Delete old sessions and clean up the store; return the number of sessions."""
     count = 0
     for one in await _tenants(place, tenant):
         store = place.store(one)
@@ -122,11 +122,11 @@ async def forgotten(place: Place, tenant: str | None, older_than: timedelta, *, 
     return count
 
 
-async def audited(place: Place, tenant: str | None) -> int:
-    """Write who called what, one line each; how many there were."""
+async def write_audit(place: Place, tenant: str | None) -> int:
+    """Write the audit log to stdout, one line per entry; return the number of lines."""
     count = 0
-    async for parcel in counting(parcels_of(place, await _tenants(place, tenant)), "reading sessions"):
-        for line in audit_of(parcel.tenant, parcel.record):
+    async for session in counting(parcels_of(place, await _tenants(place, tenant)), "reading sessions"):
+        for line in audit_of(session.tenant, session.record):
             sys.stdout.write(json.dumps(line.to_json(), ensure_ascii=False) + "\n")
             count += 1
     return count
@@ -137,13 +137,13 @@ async def _tenants(place: Place, tenant: str | None) -> tuple[str, ...]:
 
 
 @contextmanager
-def _opened(file: Path) -> Generator[TextIO]:
-    """The lines of a file; those of stdin are put aside first, to be read twice."""
+def _open_lines(file: Path) -> Generator[TextIO]:
+    """Open a file for reading; stdin is copied to a temporary file first, because the import reads it twice."""
     try:
         if str(file) == "-":
-            with TemporaryFile("w+", encoding="utf-8") as aside:
-                aside.writelines(sys.stdin)
-                yield aside
+            with TemporaryFile("w+", encoding="utf-8") as buffer:
+                buffer.writelines(sys.stdin)
+                yield buffer
         else:
             with file.open(encoding="utf-8") as lines:
                 yield lines
@@ -204,10 +204,8 @@ def migrate(
     """
     place = _place(store)
     if to is not None:
-        pass  # late, here and below: loads pydantic
-
         _refuse_missing(place)
-        return _with(place, lambda here: copied(here, to, overwrite=overwrite, dry_run=dry_run))
+        return _with(place, lambda here: copy_store(here, to, overwrite=overwrite, dry_run=dry_run))
     before = _with(place, lambda here: here.status())
     if before.form == before.newest_form:
         note(f"{before.place} is up to date (form {before.form})")
@@ -233,9 +231,7 @@ def gc(*, days: Days, tenant: TenantOnly = None, store: StorePlace = None, dry_r
     """
     place = _place(store)
     _refuse_missing(place)
-    pass
-
-    count = _with(place, lambda here: forgotten(here, tenant, timedelta(days=days), dry_run=dry_run))
+    count = _with(place, lambda here: delete_old(here, tenant, timedelta(days=days), dry_run=dry_run))
     note(f"{count} session{'' if count == 1 else 's'} {'would be deleted' if dry_run else 'deleted'}")
     return 0
 
@@ -254,9 +250,7 @@ def export(*, output: Path | None = None, tenant: TenantOnly = None, store: Stor
     """
     place = _place(store)
     _refuse_missing(place)
-    pass
-
-    count = _with(place, lambda here: exported(here, tenant, output))
+    count = _with(place, lambda here: export_store(here, tenant, output))
     note(f"{count} session{'' if count == 1 else 's'} {f'written to {output}' if output else 'written'}")
     return 0
 
@@ -280,9 +274,7 @@ def import_store(
     Args:
         file: What `export` wrote; `-` reads stdin.
     """
-    pass
-
-    return _with(_place(store), lambda here: imported(here, file, overwrite=overwrite, dry_run=dry_run))
+    return _with(_place(store), lambda here: import_file(here, file, overwrite=overwrite, dry_run=dry_run))
 
 
 @app.command
@@ -296,9 +288,7 @@ def audit(*, tenant: TenantOnly = None, store: StorePlace = None) -> int:
     """
     place = _place(store)
     _refuse_missing(place)
-    pass
-
-    count = _with(place, lambda here: audited(here, tenant))
+    count = _with(place, lambda here: write_audit(here, tenant))
     note(f"{count} line{'' if count == 1 else 's'}")
     return 0
 
@@ -317,11 +307,11 @@ def _show(found: PlaceStatus) -> None:
 
 
 def _with(place: str, work: Callable[[Place], Awaitable[Result]]) -> Result:
-    async def opened() -> Result:
+    async def run() -> Result:
         async with open_admin(place) as here:
             return await work(here)
 
-    return asyncio.run(opened())
+    return asyncio.run(run())
 
 
 def _place(given: str | None) -> str:

@@ -48,25 +48,25 @@ def seed(session: Session, media: MediaLibrary) -> None:
 
 
 def _templates(session: Session) -> None:
-    for place, (key, said) in enumerate(_read("templates.yaml").items()):
+    for place, (key, entry_values) in enumerate(_read("templates.yaml").items()):
         if key.startswith("."):
             continue  # a part that others repeat
-        refuse_unknown_keywords(said["fields"], key)
-        session.add(SectionTemplate(key=key, place=float(place), **said))
+        refuse_unknown_keywords(entry_values["fields"], key)
+        session.add(SectionTemplate(key=key, place=float(place), **entry_values))
 
 
 def _images(session: Session, media: MediaLibrary) -> None:
     # One second apart, so that "newest first" has an order.
     began = now() - timedelta(days=30)
-    for number, (name, said) in enumerate(_read("images.yaml").items()):
+    for number, (name, entry_values) in enumerate(_read("images.yaml").items()):
         picture = drawn(name)
         media.keep(picture)
         session.add(
             Image(
                 id=f"img_{name}",
-                file_name=said["file"],
-                description=said["description"],
-                alt=said["alt"],
+                file_name=entry_values["file"],
+                description=entry_values["description"],
+                alt=entry_values["alt"],
                 credit="Drawn for Verdant",
                 mime=picture.mime,
                 width=picture.width,
@@ -79,19 +79,19 @@ def _images(session: Session, media: MediaLibrary) -> None:
 
 
 def _pages(session: Session, pages: Mapping[str, Any]) -> None:
-    for slug, said in pages.items():
+    for slug, entry_values in pages.items():
         session.add(
             Page(
                 id=f"page_{slug}",
                 slug=slug,
-                title=said["title"],
+                title=entry_values["title"],
                 status=Status.PUBLISHED,
-                meta_description=said["meta"],
+                meta_description=entry_values["meta"],
                 published_at=now(),
             )
         )
         session.flush()
-        for place, section in enumerate(said["sections"]):
+        for place, section in enumerate(entry_values["sections"]):
             template = session.get_one(SectionTemplate, section["template"])
             content = checked(template.fields, section["content"], what=section["id"], fields_tool="templates.yaml")
             session.add(
@@ -106,30 +106,30 @@ def _pages(session: Session, pages: Mapping[str, Any]) -> None:
 
 
 def _posts(session: Session, posts: Mapping[str, Any]) -> None:
-    for slug, said in posts.items():
-        published = said.get("published")
+    for slug, entry_values in posts.items():
+        published = entry_values.get("published")
         session.add(
             Post(
                 id=f"post_{slug}",
                 slug=slug,
-                title=said["title"],
-                body=said["body"],
-                excerpt=said["excerpt"],
-                author=said["author"],
-                tags=said["tags"],
-                status=Status(said["status"]),
+                title=entry_values["title"],
+                body=entry_values["body"],
+                excerpt=entry_values["excerpt"],
+                author=entry_values["author"],
+                tags=entry_values["tags"],
+                status=Status(entry_values["status"]),
                 published_at=datetime.fromisoformat(published).replace(tzinfo=UTC) if published else None,
-                feature_image_id=f"img_{said['image']}" if "image" in said else None,
+                feature_image_id=f"img_{entry_values['image']}" if "image" in entry_values else None,
             )
         )
 
 
 def _collections(session: Session, collections: Mapping[str, Any]) -> None:
-    for key, said in collections.items():
-        refuse_unknown_keywords(said["fields"], key)
-        session.add(Collection(key=key, label=said["label"], fields=said["fields"]))
+    for key, entry_values in collections.items():
+        refuse_unknown_keywords(entry_values["fields"], key)
+        session.add(Collection(key=key, label=entry_values["label"], fields=entry_values["fields"]))
         session.flush()
-        for place, (slug, entry) in enumerate(said["entries"].items()):
+        for place, (slug, entry) in enumerate(entry_values["entries"].items()):
             data = {name: value for name, value in entry.items() if name != "title"}
             session.add(
                 Entry(
@@ -138,7 +138,7 @@ def _collections(session: Session, collections: Mapping[str, Any]) -> None:
                     slug=slug,
                     title=entry["title"],
                     place=float(place),
-                    data=checked(said["fields"], data, what=slug, fields_tool="site.yaml"),
+                    data=checked(entry_values["fields"], data, what=slug, fields_tool="site.yaml"),
                 )
             )
 

@@ -31,7 +31,7 @@ class HttpTools:
 
     async def http_get(self, url: Url, headers: Headers | None = None, timeoutSeconds: Seconds = 15) -> Row:
         """Send an HTTP GET request to an external address and return status, headers and body."""
-        return _told(await self._web.fetch(url, headers=headers, limits=WebLimits(seconds=timeoutSeconds)))
+        return _as_row(await self._web.fetch(url, headers=headers, limits=WebLimits(seconds=timeoutSeconds)))
 
     async def http_post(
         self,
@@ -44,27 +44,27 @@ class HttpTools:
         sent: Mapping[str, str] = {"content-type": "application/json", **(headers or {})}
         content = json.dumps(body if body is not None else {}).encode()
         limits = WebLimits(seconds=timeoutSeconds)
-        return _told(await self._web.fetch(url, method="POST", headers=sent, content=content, limits=limits))
+        return _as_row(await self._web.fetch(url, method="POST", headers=sent, content=content, limits=limits))
 
 
-def _told(answer: WebResponse) -> Row:
-    told: Row = {
+def _as_row(answer: WebResponse) -> Row:
+    row: Row = {
         "url": answer.url,
         "status": answer.status,
         "ok": answer.status < 400,
         "headers": {name: answer.headers[name] for name in _SHOWN_HEADERS if name in answer.headers},
     }
     if answer.redirects:
-        told["redirectedFrom"] = list(answer.redirects)
+        row["redirectedFrom"] = list(answer.redirects)
     if not answer.body:
-        return {**told, "body": ""}
+        return {**row, "body": ""}
     if answer.mime and not (answer.mime.startswith(_TEXT_KINDS) or answer.mime.endswith(("+json", "+xml"))):
-        return {**told, "body": None, "note": f"{len(answer.body):,} bytes of {answer.mime}, not shown."}
+        return {**row, "body": None, "note": f"{len(answer.body):,} bytes of {answer.mime}, not shown."}
     text = answer.text()
     cut = answer.cut or len(text) > _MOST_LETTERS
     if not cut and "json" in answer.mime:
         try:
-            return {**told, "body": json.loads(text)}
+            return {**row, "body": json.loads(text)}
         except ValueError:
             pass  # it says JSON and is none: shown as it is
-    return {**told, "body": text[:_MOST_LETTERS], "cut": cut}
+    return {**row, "body": text[:_MOST_LETTERS], "cut": cut}

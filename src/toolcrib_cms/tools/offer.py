@@ -1,4 +1,4 @@
-"""From a method to a tool: its first paragraph is the description, its refusals are failed results."""
+"""Make a tool from a method: the first paragraph of its docstring is the description, its errors are failed results."""
 
 import inspect
 from collections.abc import Awaitable, Callable
@@ -14,15 +14,16 @@ _RACE = (
 )
 
 
-def offered(method: Callable[..., Any]) -> Tool:
-    """The tool of a sync or async method."""
+def make_tool(method: Callable[..., Any]) -> Tool:
+    """Make the tool of a sync or async method."""
     description = " ".join((inspect.getdoc(method) or "").partition("\n\n")[0].split())
     return tool(
-        _refusing_later(method) if inspect.iscoroutinefunction(method) else _refusing(method), description=description
+        _catch_errors_async(method) if inspect.iscoroutinefunction(method) else _catch_errors(method),
+        description=description,
     )
 
 
-def _refusing(method: Callable[..., object]) -> Callable[..., object]:
+def _catch_errors(method: Callable[..., object]) -> Callable[..., object]:
     @wraps(method)
     def call(**arguments: Any) -> object:
         try:
@@ -33,7 +34,7 @@ def _refusing(method: Callable[..., object]) -> Callable[..., object]:
     return call
 
 
-def _refusing_later(method: Callable[..., object]) -> Callable[..., Awaitable[object]]:
+def _catch_errors_async(method: Callable[..., object]) -> Callable[..., Awaitable[object]]:
     @wraps(method)
     async def call(**arguments: Any) -> object:
         try:
@@ -45,8 +46,8 @@ def _refusing_later(method: Callable[..., object]) -> Callable[..., Awaitable[ob
 
 
 def failure(error: Exception) -> ToolResult:
-    """What the model reads instead of an exception."""
+    """Return what the model reads instead of an exception."""
     if isinstance(error, ToolcribError):
-        said = str(error)
-        return ToolResult.failure(said if not error.hint or error.hint in said else f"{said} {error.hint}")
+        message = str(error)
+        return ToolResult.failure(message if not error.hint or error.hint in message else f"{message} {error.hint}")
     return ToolResult.failure(_RACE)

@@ -69,9 +69,9 @@ class PexelsTools:
         """Search Pexels for free stock photos and return previews with the photographer's name."""
         wanted = {"query": query, "orientation": orientation, "color": color, "per_page": perPage}
         params = {name: value for name, value in wanted.items() if value is not None}
-        said = await self._ask("/v1/search", params)
+        reply = await self._ask("/v1/search", params)
         try:
-            found = _Photos.model_validate(said)
+            found = _Photos.model_validate(reply)
         except ValidationError:
             raise _strange() from None
         return {"photos": [photo.row() for photo in found.photos], "total": found.total_results, "source": "Pexels"}

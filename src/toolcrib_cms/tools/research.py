@@ -113,23 +113,23 @@ class ResearchTools:
     async def _search(self, query: str, limit: int) -> list[Row]:
         services = self._services
         if services.tavily_key:
-            said = await ask_json(
+            reply = await ask_json(
                 self._web,
                 f"{services.tavily}/search",
                 headers={"authorization": f"Bearer {services.tavily_key}"},
                 body={"query": query, "max_results": limit},
                 service="Tavily",
             )
-            results = _read(_Tavily, said, "Tavily").results
+            results = _read(_Tavily, reply, "Tavily").results
         elif services.brave_key:
-            said = await ask_json(
+            reply = await ask_json(
                 self._web,
                 f"{services.brave}/res/v1/web/search",
                 headers={"x-subscription-token": services.brave_key},
                 params={"q": query, "count": limit},
                 service="Brave",
             )
-            results = _read(_Brave, said, "Brave").web.results
+            results = _read(_Brave, reply, "Brave").web.results
         else:
             raise not_configured("Web search", "TAVILY_API_KEY or BRAVE_API_KEY", "tavily.com or brave.com/search/api")
         return [result.row() for result in results[:limit]]
@@ -143,9 +143,9 @@ class ResearchTools:
             return str(read["text"])
 
 
-def _read(model: type[Reply], said: Any, service: str) -> Reply:
+def _read(model: type[Reply], reply: Any, service: str) -> Reply:
     try:
-        return model.model_validate(said)
+        return model.model_validate(reply)
     except ValidationError:
         raise RefusalError(f"{service} answered in a form that is not known here.", hint="Try again later.") from None
 

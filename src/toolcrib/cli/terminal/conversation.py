@@ -16,7 +16,7 @@ from toolcrib.agent import events
 from toolcrib.agent.crib import Crib
 from toolcrib.agent.runner import confirm, stream
 from toolcrib.cli.output import Columns, note, print_error, say
-from toolcrib.cli.terminal.view import said
+from toolcrib.cli.terminal.view import render_arguments
 from toolcrib.discovery.render import name_line
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.errors import StoreError, ToolcribError, did_you_mean, require
@@ -38,7 +38,7 @@ class Talk:
     report: Mapping[str, Any]  # of the last run; empty before the first
 
 
-async def tools(talk: Talk, said: str) -> None:
+async def tools(talk: Talk, argument: str) -> None:
     """the tools that the model can call now"""
     active = [*talk.toolbox.surface, *(talk.toolbox.find(name) for name in talk.toolbox.active)]
     for tool in active:
@@ -47,7 +47,7 @@ async def tools(talk: Talk, said: str) -> None:
     note(f"{len(talk.toolbox.active)} of {len(talk.toolbox.tools)} tools are active; others are found when needed")
 
 
-async def memory(talk: Talk, said: str) -> None:
+async def memory(talk: Talk, argument: str) -> None:
     """what the session remembers"""
     lines = render_memory(talk.session.memory).splitlines()[1:-1]
     for line in lines:
@@ -56,7 +56,7 @@ async def memory(talk: Talk, said: str) -> None:
         note("nothing yet")
 
 
-async def tokens(talk: Talk, said: str) -> None:
+async def tokens(talk: Talk, argument: str) -> None:
     """what the last answer took, and what all tools loaded would have"""
     if not talk.report:
         note("nothing was asked yet")
@@ -80,12 +80,12 @@ def _number(value: int | float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"
 
 
-async def search(talk: Talk, said: str) -> None:
+async def search(talk: Talk, argument: str) -> None:
     """WORDS: which tools a request would find"""
-    if not said:
+    if not argument:
         note("say what for, such as: /search send an e-mail")
         return
-    found = await talk.toolbox.search_async(said)
+    found = await talk.toolbox.search_async(argument)
     table = Columns(("name", "score", "why"))
     for hit in found.hits:
         table.add(hit.name, f"{hit.score:.3f}", hit.why)
@@ -94,12 +94,12 @@ async def search(talk: Talk, said: str) -> None:
     note(f"confidence {found.confidence:.2f}, {found.took_ms:.2f} ms{'' if found.hits else ': nothing fits'}")
 
 
-async def export(talk: Talk, said: str) -> None:
+async def export(talk: Talk, argument: str) -> None:
     """[FILE]: all of the session as JSON"""
     from toolcrib.stores.export import to_document  # late: loads pydantic
 
     text = json.dumps(to_document(await talk.record()), ensure_ascii=False, indent=2) + "\n"
-    _write(Path(said or f"{talk.session.id}.json"), text)
+    _write(Path(argument or f"{talk.session.id}.json"), text)
 
 
 def _write(path: Path, text: str) -> None:
@@ -111,7 +111,7 @@ def _write(path: Path, text: str) -> None:
     note(f"wrote {file}")
 
 
-async def help(talk: Talk, said: str) -> None:
+async def help(talk: Talk, argument: str) -> None:
     """this list"""
     table = Columns(("command", "shows"))
     for name, command in COMMANDS.items():
@@ -136,12 +136,12 @@ NAMES = [*(f"/{name}" for name in COMMANDS), "/quit"]
 
 async def run_command(talk: Talk, line: str) -> None:
     """Do what a line such as `/search mail` says."""
-    name, _, said = line.removeprefix("/").partition(" ")
+    name, _, argument = line.removeprefix("/").partition(" ")
     command = COMMANDS.get(name.casefold())
     if command is None:
         note(f"there is no /{name}. {did_you_mean(f'/{name}', NAMES) or 'See /help.'}")
         return
-    await command(talk, said.strip())
+    await command(talk, argument.strip())
 
 
 # Where the user's lines come from: an editor with history on a terminal, plain lines from anywhere else.
@@ -173,14 +173,14 @@ class PipedLines:
         loop = asyncio.get_running_loop()
         read: asyncio.Future[str] = loop.create_future()
 
-        def tell(text: str) -> None:
+        def set_line(text: str) -> None:
             if not read.done():
                 read.set_result(text)
 
         def wait() -> None:
             text = sys.stdin.readline()
             if not loop.is_closed():
-                loop.call_soon_threadsafe(tell, text)
+                loop.call_soon_threadsafe(set_line, text)
 
         # A thread of its own, which dies with the program: one of a pool would keep it alive after Ctrl-C.
         Thread(target=wait, daemon=True).start()
@@ -309,17 +309,17 @@ class Turns:
         """Ask about every call that waits; what the agent does after a yes may wait for another one."""
         left: set[str] = set()
         while question := next((one for one in self._session.confirmations if one.id not in left), None):
-            told = f"{question.tool}({said(question.arguments)})"
-            answer = None if self._lines is None else await agreed(self._lines, f"Call {told}?")
+            call = f"{question.tool}({render_arguments(question.arguments)})"
+            answer = None if self._lines is None else await agreed(self._lines, f"Call {call}?")
             if answer is None:
                 left.add(question.id)
-                note(f"waits for your yes: {told}")
+                note(f"waits for your yes: {call}")
             else:
                 await self._run(confirm(self._session, question.id, answer, crib=self._crib))
 
-    async def _run(self, happening: AsyncGenerator[events.Event]) -> None:
+    async def _run(self, run_events: AsyncGenerator[events.Event]) -> None:
         """Show what happens until it is over, or until Ctrl-C."""
-        task = asyncio.create_task(self._follow(happening))
+        task = asyncio.create_task(self._follow(run_events))
         with _stopped_by_ctrl_c(task) as was_stopped:
             try:
                 await task
@@ -329,9 +329,9 @@ class Turns:
                 self._interrupted = self.stopped = True
                 self._audience.stopped()
 
-    async def _follow(self, happening: AsyncGenerator[events.Event]) -> None:
+    async def _follow(self, run_events: AsyncGenerator[events.Event]) -> None:
         self.failed = self.stopped = False
-        async for event in happening:
+        async for event in run_events:
             if isinstance(event, events.Failed):
                 self.failed = True
             elif isinstance(event, events.UsageEvent):
@@ -363,7 +363,7 @@ def _stopped_by_ctrl_c(task: "asyncio.Task[None]") -> Generator[Callable[[], boo
         stopped = True
         loop.call_soon_threadsafe(task.cancel)
 
-    if threading.current_thread() is not threading.main_thread():  # only that one hears signals
+    if threading.current_thread() is not threading.main_thread():  # only the main thread receives signals
         yield lambda: stopped
         return
     before = signal.signal(signal.SIGINT, stop)

@@ -1,6 +1,6 @@
-"""How a run looks in a terminal: the answer on stdout as it is written, everything else beside it on stderr.
+"""Renders a run in a terminal: the answer streams to stdout, everything else goes to stderr.
 
-A view only draws; what happens is decided by whoever hands it the events.
+A view only renders the events it receives; it controls nothing.
 """
 
 import atexit
@@ -154,8 +154,8 @@ def _drawn(block: str) -> Markdown:
 
 def _without_margins(lines: list[list[Segment]]) -> list[list[Segment]]:
     """The lines without blank ones above and below."""
-    said = [number for number, line in enumerate(lines) if line]
-    return lines[said[0] : said[-1] + 1] if said else []
+    filled = [number for number, line in enumerate(lines) if line]
+    return lines[filled[0] : filled[-1] + 1] if filled else []
 
 
 def _without_end(line: Iterable[Segment]) -> list[Segment]:
@@ -200,7 +200,7 @@ class ChatView:
                 self._end_line()
                 self._busy(f"looking for tools: {query}")
             case events.ToolDiscoveryResult():
-                self._tell(_found(event))
+                self._note(_found(event))
                 self._busy("thinking")
             case events.ToolStarted():
                 self._end_line()
@@ -223,7 +223,7 @@ class ChatView:
             case events.UsageEvent():
                 self._end_line()
             case events.ToolsEnabled() | events.ConfirmationRequired():
-                pass  # the search told which tools; the question is asked after the run
+                pass  # the search result listed the tools; the user is asked after the run
 
     def stopped(self) -> None:
         """The user stopped the run."""
@@ -276,7 +276,7 @@ class ChatView:
         self._open_line = False
         self._streamed = ""
 
-    def _tell(self, text: str) -> None:
+    def _note(self, text: str) -> None:
         self._end_line()
         note(text)
 
@@ -285,7 +285,7 @@ class ChatView:
         started = self._started.pop(event.call_id, None)
         if event.text.startswith(WAITS) and not event.failed:
             return  # the user is asked in a moment
-        arguments = said(started.arguments) if started is not None else ""
+        arguments = render_arguments(started.arguments) if started is not None else ""
         mark, style = ("failed", "red") if event.failed else ("ok", "green")
         result = shortened(event.text)
         if not self._talk.is_terminal:
@@ -311,13 +311,11 @@ class EventLines:
 
 
 def _markdown(page: Console) -> "MarkdownStream":
-    pass  # late: only a terminal needs it
-
     return MarkdownStream(page)
 
 
-def said(arguments: Mapping[str, Any]) -> str:
-    """Arguments as people read them: `page="home", limit=5`."""
+def render_arguments(arguments: Mapping[str, Any]) -> str:
+    """Format arguments for display: `page="home", limit=5`."""
     text = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items())
     return text if len(text) <= MOST_ARGUMENT_CHARACTERS else f"{text[:MOST_ARGUMENT_CHARACTERS]}..."
 

@@ -23,9 +23,9 @@ VERY_SURE_FROM = 0.8
 NEAR = 0.05  # a hit counts beside the best one from this part of its share on
 NEAR_BY_WORDS = 0.7  # the same where words or a name decided: their scores are no shares, and lie closer together
 NARROW = 2  # up to so many, companions come along
-# What a search may add to every request after it, so that one with a single search stays under 900 tokens in all:
-# the prompt, the discovery tool, its call and answer, a notice and a call take some 520.
-BUDGET_TOKENS = 367
+# What a search may add to every request after it, so that one with a single search stays under 900 tokens in all, also
+# with a short prompt of the app's own: prompts, the discovery tool, its call and answer, a notice and a call take 570.
+BUDGET_TOKENS = 310
 # A request of two errands may take 900 tokens more than one of a single errand, and 300 for each errand after these.
 # Of that, two searches of a conversation, or one for both errands, may add so much.
 TWO_ERRANDS_TOKENS = 1_100

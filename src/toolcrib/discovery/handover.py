@@ -25,7 +25,7 @@ NEAR_BY_WORDS = 0.7  # the same where words or a name decided: their scores are 
 NARROW = 2  # up to so many, companions come along
 # What a search may add to every request after it, so that one with a single search stays under 900 tokens in all, also
 # with a short prompt of the app's own: prompts, the discovery tool, its call and answer, a notice and a call take 570.
-BUDGET_TOKENS = 310
+BUDGET_TOKENS = 315
 # A request of two errands may take 900 tokens more than one of a single errand, and 300 for each errand after these.
 # Of that, two searches of a conversation, or one for both errands, may add so much.
 TWO_ERRANDS_TOKENS = 1_100

@@ -1,8 +1,8 @@
 """Conversations with the CMS agent, as a model might hold them: what it searches for, calls and answers.
 
-Type A is answered without a search, type B after one search with one tool, type C after several. The searches were
-written once, before they were measured, in words a model would use; their tools get real arguments and really run, on
-the demo site.
+Type A is answered without a search, type B after one search with one tool, type C after several, or after one search
+for several errands. The searches were written once, before they were measured, in words a model would use; their tools
+get real arguments and really run, on the demo site.
 """
 
 from collections.abc import Sequence
@@ -21,6 +21,7 @@ class Talk:
     kind: Literal["A", "B", "C"]
     user: str
     turns: Sequence[Turn]
+    errands: int = 1  # things that the request asks for
 
     def script(self, *, searches: bool) -> list[Turn]:
         """The turns; without the searches when all tools are loaded anyway."""
@@ -79,6 +80,32 @@ TALKS = (
         call("cms_addNavigationItem", label="Opening hours", menu="header", page="opening-hours"),
         Turn("It is there."),
     ]),
+    Talk("C", "Write a post about moss, then publish it.", [
+        search("write a blog post, then publish it"),
+        call("cms_createPost", title="Moss", body="It likes rain."),
+        call("cms_publishPost", post="moss"),
+        Turn("The post is a draft. Shall I publish it?"),
+    ], errands=2),
+    Talk("C", "Erstelle eine Seite über unser Team und nimm sie ins Menü auf.", [
+        search("eine Seite erstellen und sie ins Menü aufnehmen"),
+        call("cms_createPage", title="Unser Team"),
+        call("cms_addNavigationItem", label="Unser Team", menu="header", page="unser-team"),
+        Turn("Sie ist da."),
+    ], errands=2),
+    Talk("C", "Make a page about mountains, with a hero section and an image.", [
+        search("create page with sections and images"),
+        call("cms_searchImages", query="mountain"),
+        call("cms_createPage", title="Mountains"),
+        call("cms_addSectionToPage", page="mountains", template="hero"),
+        Turn("It is there."),
+    ], errands=3),
+    Talk("C", "Archive the cactus post, list the drafts and hide the shop link in the menu.", [
+        search("archive a post, list drafts and hide a menu link"),
+        call("cms_archivePost", post="cactus-in-the-rain"),
+        call("cms_listPosts", status="draft"),
+        call("cms_getNavigation", menu="header"),
+        Turn("Done. Which link is it?"),
+    ], errands=3),
 )  # fmt: skip
 
 # One session of several requests, in which tools are found only after some talk; short enough that no history is cut.

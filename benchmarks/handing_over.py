@@ -7,7 +7,7 @@ each, with the budget of a search and without one.
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -19,15 +19,18 @@ from benchmarks import report
 from toolcrib.agent.prompt import Prompt
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.costs import exchange
+from toolcrib.discovery.errands import errands
 from toolcrib.discovery.handover import BUDGET_TOKENS
 from toolcrib.discovery.protocols import protocols_block
 from toolcrib.discovery.surfaces.search import SEARCH_NAME, search_surface
 from toolcrib.discovery.tokens import count_tokens, definitions_tokens, message_tokens
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.search.index import ToolIndex
+from toolcrib_cms.cms import APP
 
 REQUESTS = Path(__file__).parents[1] / "tests/data/cms_requests.jsonl"
 NO_BUDGET = 10**9
+PROMPT = (APP.parent / "prompt.md").read_text("utf-8")  # what the app adds to the common one
 MARKS = 4  # around the prompt, as around each message
 CALL_TOKENS = 20  # of the call that follows; those of the conversations take 8 to 25
 
@@ -40,6 +43,7 @@ class Handed:
     right: str  # "handed over", "named" or "neither"
     tools: int
     tokens: int
+    errands: int = 1  # that the request was taken for
     without_budget: "Handed | None" = None
 
 
@@ -52,7 +56,7 @@ async def hand_over(catalog: Catalog) -> list[Handed]:
         right = {row["tool"]} if isinstance(row["tool"], str) else set(row["tool"])
         free = await searched(catalog, index, row["text"], right, NO_BUDGET)
         bound = await searched(catalog, index, row["text"], right, BUDGET_TOKENS)
-        handed.append(Handed(bound.text, bound.right, bound.tools, bound.tokens, free))
+        handed.append(replace(bound, without_budget=free))
     return handed
 
 
@@ -62,7 +66,7 @@ async def searched(catalog: Catalog, index: ToolIndex, text: str, right: set[str
     result = await toolbox.call(SEARCH_NAME, {"query": text})
     found, visible = result.value, toolbox.visible()
     place = "handed over" if right & set(found.tools) else "named" if right & set(found.named) else "neither"
-    prompt = Prompt().render(today=date(2026, 1, 1), finders=[SEARCH_NAME])
+    prompt = Prompt(more=PROMPT).render(today=date(2026, 1, 1), finders=[SEARCH_NAME])
     tokens = (
         count_tokens(prompt)
         + MARKS
@@ -73,7 +77,8 @@ async def searched(catalog: Catalog, index: ToolIndex, text: str, right: set[str
         + CALL_TOKENS
         + 2 * MARKS
     )
-    return Handed(text, place, len(found.tools), tokens)
+    asked = sum(max(1, len(errand.extras)) for errand in errands(text))
+    return Handed(text, place, len(found.tools), tokens, asked)
 
 
 def handing(handed: Sequence[Handed]) -> report.Table:

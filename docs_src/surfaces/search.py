@@ -22,7 +22,7 @@ assert [tool.name for tool in toolbox.visible()] == ["tool_search"]
 
 found = asyncio.run(toolbox.call("tool_search", {"query": "delete_image"}))
 print(found.text)
-# Ready to call:
+# Ready to call (sure):
 # - delete_image(image, force?) [destructive, asks the user first]: Delete an image for good.
 # None fits? Search again in other words.
 

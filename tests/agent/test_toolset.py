@@ -1,5 +1,6 @@
 """A toolbox in anyone's Pydantic AI agent."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,21 @@ async def test_what_was_found_is_visible_in_later_turns() -> None:
     await agent.run("Still?", message_history=first.all_messages())
     assert script.tools[2] == script.tools[1]
     assert "## search_images" in script.instructions[2]
+
+
+async def test_a_tool_that_a_search_only_named_can_be_called_at_once() -> None:
+    shop = Shop()
+    script, model = scripted(
+        [("tool_search", {"query": "delete a page"})],
+        [("rename_page", {"slug": "home", "title": "Start"})],
+        "Done.",
+    )
+    toolbox = Toolbox(shop.catalog, surface=partial(search_surface, budget_tokens=0))
+    done = await Agent(model, toolsets=[CribToolset(toolbox)]).run("Rename home")
+    assert (done.output, shop.renamed) == ("Done.", [("home", "Start")])
+    assert script.tools[1][:2] == ["tool_search", "delete_page"]
+    assert script.schemas[1]["rename_page"] == {"type": "object", "properties": {}}, "its name, and nothing else"
+    assert set(script.schemas[2]["rename_page"]["properties"]) == {"slug", "title"}, "the call brought its definition"
 
 
 async def test_a_failed_call_is_told_as_failed_and_never_ends_the_run() -> None:

@@ -66,12 +66,12 @@ async def test_what_does_not_fit_is_named_and_a_search_for_the_name_hands_it_ove
     assert await said(box, "tool_search", query="page") == snapshot(
         (
             """\
-Ready to call:
+Ready to call (sure):
 - get_page(slug): Get one page by its slug.
-To use one of these, search for its name: delete_page, list_pages.
+Callable, too; for its arguments search for its name: list_pages, delete_page.
 None fits? Search again in other words.\
 """,
-            43,
+            46,
         )
     )
     assert box.active == ("get_page",)
@@ -92,7 +92,7 @@ async def test_what_the_model_has_already_costs_nothing_more() -> None:
 
 async def test_a_tool_that_may_not_be_called_is_not_named_beside() -> None:
     policy = Policy(rules=(Rule(Decision.DENY, name="delete_page"),))
-    index = ScriptedIndex(("get_page", 0.9), ("list_pages", 0.01), ("delete_page", 0.01))
+    index = ScriptedIndex(("get_weather", 0.9), ("list_pages", 0.01), ("delete_page", 0.01))
     box = toolbox(index, surface=search_surface, policy=policy)
     assert (await box.call("tool_search", {"query": "page"})).value.named == ("list_pages",)
 

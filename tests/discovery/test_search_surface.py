@@ -48,12 +48,12 @@ async def test_what_is_found_is_ready_to_call() -> None:
     assert await said(box, "tool_search", query="find an image") == snapshot(
         (
             """\
-Ready to call:
+Ready to call (sure):
 - search_images(query): Search images by what they show.
 - upload_image(url) [moderate]: Put an image into the library.
 None fits? Search again in other words.\
 """,
-            41,
+            43,
         )
     )
     assert box.active == ("search_images", "upload_image")
@@ -79,13 +79,13 @@ async def test_a_search_that_is_not_sure_says_so() -> None:
     assert await said(box, "tool_search", query="get it") == snapshot(
         (
             """\
-Ready to call:
+Ready to call (unsure):
 - search_images(query): Search images by what they show.
 - get_page(slug): Get one page by its slug.
 Not searched: github (still starting). Tell the user if the task needs one of these.
 Perhaps none of them fits: choose with care, or search again in other words.\
 """,
-            65,
+            68,
         )
     )
 
@@ -95,11 +95,11 @@ async def test_risk_and_confirmation_are_shown_where_there_are_any() -> None:
     assert await said(box, "tool_search", query="delete a page") == snapshot(
         (
             """\
-Ready to call:
+Ready to call (sure):
 - delete_page(slug) [destructive, asks the user first]: Delete a page for good.
 None fits? Search again in other words.\
 """,
-            34,
+            36,
         )
     )
 

@@ -21,6 +21,7 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
 from toolcrib.agent.models import wire_of
 from toolcrib.discovery.confirmation import Approval, PendingApproval, with_confirmed, without_confirmed
+from toolcrib.discovery.handover import Discovered
 from toolcrib.discovery.modes import Mode
 from toolcrib.discovery.native import description, schema
 from toolcrib.discovery.protocols import Delivery, Guidance, Note, delivery_for, notes_block, protocol_notes
@@ -185,6 +186,7 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         guidance: Guidance | None = None,
         deferred: bool = False,
         consent: Confirmer | None = None,
+        list_named: bool = True,
     ) -> None:
         """Serve a toolbox.
 
@@ -197,6 +199,8 @@ class CribToolset(AbstractToolset[AgentDepsT]):
             deferred: Whether calls that need the user's yes end the run with `DeferredToolRequests`, Pydantic AI's way
                 to ask; the agent's `output_type` must allow it. Without, and without `consent`, they are refused.
             consent: Decides whether the user confirmed a call. With it, tools that ask get an argument `confirmed`.
+            list_named: Whether tools that the last search only named stand in the list by their names, without
+                arguments: Pydantic AI lets a model call nothing else. The first call of one brings its definition.
         """
         self._given = toolbox
         self._id = id
@@ -204,6 +208,8 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         self._guidance = guidance
         self._deferred = deferred
         self._consent = consent
+        self._list_named = list_named
+        self._named: tuple[str, ...] = ()  # by the last search
         self._finished: dict[str, Call] = {}
         self._definitions = Definitions(confirmable=consent is not None)
         self._step: Step | None = None
@@ -227,12 +233,15 @@ class CribToolset(AbstractToolset[AgentDepsT]):
             guidance=self._guidance,
             deferred=self._deferred,
             consent=self._consent,
+            list_named=self._list_named,
         )
 
     async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
         """What the model sees at this step."""
         self._finished.clear()  # of the step before, where nobody took them
-        return {one.name: self._entry(one) for one in self.step().definitions}
+        listed = {one.name: self._entry(one) for one in self.step().definitions}
+        named = (name for name in self._named if name not in listed and self.toolbox.find(name))
+        return listed | {name: self._entry(ToolDefinition(name=name, strict=False)) for name in named}
 
     def step(self) -> Step:
         """What the model sees now; made anew only when the visible tools or their guidance changed."""
@@ -263,6 +272,8 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         began = time.perf_counter()
         result = await self._result(name, raw_arguments(tool_args), ctx)
         took_ms = (time.perf_counter() - began) * 1_000
+        if self._list_named and isinstance(found := result.value, Discovered):
+            self._named = found.named
         call_id = ctx.tool_call_id or ""
         self._finished[call_id] = Call(id=call_id, name=name, arguments=dict(tool_args), result=result, took_ms=took_ms)
         if result.failed:

@@ -99,6 +99,7 @@ class Turn:
             delivery=crib.delivery,
             guidance=crib.guidance,
             consent=self.confirmations,
+            list_named=False,  # `SessionHooks` lets every name through
         )
         known = {tool.name for tool in self.toolbox.surface} | set(self.toolbox.active)
         used = [use.name for use in session.memory.used]

@@ -268,12 +268,10 @@ def demo(
 def _demo(settings: Settings, reset: bool) -> "Served":
     from toolcrib.agent.crib import Crib
     from toolcrib.agent.prompt import Prompt
-    from toolcrib.discovery.protocols import Guidance
     from toolcrib.policy.policy import Decision, Policy, Rule
     from toolcrib.server.services import Served
     from toolcrib.stores.store import open_store
     from toolcrib_cms import build
-    from toolcrib_cms.cms import GUIDANCE
     from toolcrib_cms.settings import CmsSettings
 
     folder = CmsSettings.from_environment().data_folder
@@ -287,7 +285,6 @@ def _demo(settings: Settings, reset: bool) -> "Served":
         model=settings.model,
         policy=Policy(rules=(Rule(decision=Decision.ASK, category="http"),)),
         prompt=Prompt(more=cms.prompt),
-        guidance=Guidance(GUIDANCE),
     )
     return Served(
         crib=crib,

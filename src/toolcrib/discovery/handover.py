@@ -1,27 +1,37 @@
 """Handover: which of the tools found the model gets with definitions, and which only by name.
 
 A definition costs tokens in every step. When the search is confident, it hands over the best tool and those that score
-close to it; a single tool brings the one most often used with it. When it is not, it hands over everything up to the
-limit, because the order means little. On the training splits of seven public sets this gives 3.4 tools instead of 8,
-and they contain 96.0 % of the right tools instead of 97.2 %.
+close to it; a single tool brings the one to use before it, or the one most often used with it. When it is not, it hands
+over everything up to the limit, because the order means little. On the training splits of seven public sets this gives
+3.4 tools instead of 8, and they contain 96.0 % of the right tools instead of 97.2 %.
 
-There is a budget, too. The best tool always comes, others only while all of them fit. Those that do not fit, and those
-next in the order, are named: a name costs some 7 tokens instead of 190, and a search for it hands that tool over.
+There is a budget, too, for each errand of a request. The best tool of an errand always comes, others only while all of
+them fit. Those that do not fit, and those next in the order, are named: a name costs some 7 tokens instead of 190. A
+tool that was named can be called, and a search for its name shows its arguments.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+from typing import Literal
 
 from toolcrib.search.result import Hit, SearchResult
 
 MOST_TOOLS = 10  # whatever limit a model asks for
 SURE_FROM = 0.5  # confidence that the first hit is right
+VERY_SURE_FROM = 0.8
 NEAR = 0.05  # a hit counts beside the best one from this part of its share on
 NEAR_BY_WORDS = 0.7  # the same where words or a name decided: their scores are no shares, and lie closer together
 NARROW = 2  # up to so many, companions come along
-# What a search may add to every request after it, so that one with a single search stays under 900 tokens in all:
-# the prompt, the discovery tool, its call and answer, a notice and a call take some 520.
-BUDGET_TOKENS = 367
+# What a search may add to every request after it, so that one with a single search stays under 900 tokens in all, also
+# with a short prompt of the app's own: prompts, the discovery tool, its call and answer, a notice and a call take 570.
+BUDGET_TOKENS = 315
+# A request of two errands may take 900 tokens more than one of a single errand, and 300 for each errand after these.
+# Of that, two searches of a conversation, or one for both errands, may add so much.
+TWO_ERRANDS_TOKENS = 1_100
+FURTHER_ERRAND_TOKENS = 300
+MOST_OF_AN_ERRAND = 3  # tools handed over, if they fit
+CONTEXT = 0.1  # what a tool counts in an unsure errand that the whole request does not find
 NAME_TOKENS = 8  # of a tool that is only named: what the best tool takes too much is saved there
 LEAST_NAMES = 2  # of those there are; the right one may be next
 SHOWN_BY_A_SURE_SEARCH = 5  # handed over or named
@@ -40,25 +50,39 @@ def is_confident(found: SearchResult) -> bool:
     return found.confidence >= SURE_FROM
 
 
-def best_hits(found: SearchResult, limit: int) -> tuple[Hit, ...]:
-    """The hits worth their tokens if there is no budget, best first, then their companions."""
+def confidence_word(confidence: float) -> Literal["sure", "likely", "unsure"]:
+    """A confidence as the model reads it: from "unsure" on, it should search again in other words."""
+    return "sure" if confidence >= VERY_SURE_FROM else "likely" if confidence >= SURE_FROM else "unsure"
+
+
+def best_hits(found: SearchResult, limit: int, needed: Sequence[str] = ()) -> tuple[Hit, ...]:
+    """The hits worth their tokens if there is no budget, best first, then their companions.
+
+    `needed` are the tools to use before the best one, by name: its first companions.
+    """
     limit = max(1, min(limit, MOST_TOOLS))
     if not found.hits or not is_confident(found):
         return found.hits[:limit]
     near = NEAR if found.path in ("blended", "dense") else NEAR_BY_WORDS
     own = [hit for hit in found.hits if hit.score >= found.hits[0].score * near]
     # The search gives companions no score of their own: they are here for another tool's sake.
-    companions = [hit for hit in found.hits if not hit.score]
-    return tuple((own + companions[: max(0, NARROW - len(own))])[:limit])
+    companions = [*_companions(found, needed), *(hit for hit in found.hits if not hit.score)]
+    kept = {hit.name: hit for hit in [*own, *companions[: max(0, NARROW - len(own))]]}
+    return tuple(kept.values())[:limit]
 
 
 def spread(
-    found: SearchResult, limit: int, tokens_of: Callable[[str], int], budget_tokens: int = BUDGET_TOKENS
+    found: SearchResult,
+    limit: int,
+    tokens_of: Callable[[str], int],
+    budget_tokens: int = BUDGET_TOKENS,
+    *,
+    needed: Sequence[str] = (),
 ) -> Handover:
     """What to hand over and what to name. `tokens_of` gives the tokens that a tool of this name would add."""
     limit = max(1, min(limit, MOST_TOOLS))
     handed: list[Hit] = []
-    for hit in best_hits(found, limit):
+    for hit in best_hits(found, limit, needed):
         tokens = tokens_of(hit.name)
         if handed and tokens > max(0, budget_tokens):
             continue  # a smaller one may still fit
@@ -67,10 +91,65 @@ def spread(
     if found.path == "exact":  # the query is the tool's name: no other one is meant
         return Handover(handed=tuple(handed))
     shown = min(limit, SHOWN_BY_A_SURE_SEARCH) if is_confident(found) else limit
-    rest = [hit for hit in found.hits if hit not in handed]
     names = max(0, shown - len(handed))
     saved = -(min(0, budget_tokens) // NAME_TOKENS)
-    return Handover(handed=tuple(handed), named=tuple(rest[: max(min(LEAST_NAMES, names), names - saved)]))
+    rest = _rest(found, [hit.name for hit in handed], needed)
+    return Handover(handed=tuple(handed), named=rest[: max(min(LEAST_NAMES, names), names - saved)])
+
+
+def errand_budget(errands: int, budget_tokens: int = BUDGET_TOKENS) -> int:
+    """What a search may add for each errand of a request; `budget_tokens` is what it may add for a single one."""
+    if errands < 2:
+        return budget_tokens
+    tokens = TWO_ERRANDS_TOKENS + FURTHER_ERRAND_TOKENS * (errands - 2)
+    return tokens * budget_tokens // (errands * BUDGET_TOKENS)
+
+
+def in_context(errand: SearchResult, whole: SearchResult) -> SearchResult:
+    """The hits of an errand whose search is not sure, in the light of the whole request: "add it" to what?"""
+    if errand.confidence >= VERY_SURE_FROM or not whole.hits:
+        return errand
+    shares = {hit.name: hit.score for hit in whole.hits}
+    ordered = sorted(errand.hits, key=lambda hit: -hit.score * (CONTEXT + shares.get(hit.name, 0.0)))
+    top = ordered[0].score
+    return replace(errand, hits=tuple(replace(hit, score=min(hit.score, top)) for hit in ordered))
+
+
+def spread_errands(
+    whole: SearchResult,
+    errands: Sequence[tuple[SearchResult, Sequence[str]]],
+    limit: int,
+    tokens_of: Callable[[str], int],
+    budget_tokens: int = BUDGET_TOKENS,
+) -> Handover:
+    """What to hand over for a request of several errands, each with the tools to use before its best one.
+
+    Each errand has a budget of its own (`errand_budget`), and its best tool always comes. Named are those that are left
+    of each errand and of the whole request, in turn.
+    """
+    limit = max(len(errands), min(limit, MOST_TOOLS))
+    handed: dict[str, Hit] = {found.hits[0].name: found.hits[0] for found, _ in errands}
+    for found, needed in errands:
+        left = errand_budget(len(errands), budget_tokens) - tokens_of(found.hits[0].name)
+        for hit in best_hits(found, MOST_OF_AN_ERRAND, needed)[1:]:
+            tokens = 0 if hit.name in handed else tokens_of(hit.name)
+            if tokens <= max(0, left) and len(handed) < limit:
+                handed.setdefault(hit.name, hit)
+                left -= tokens
+    named = [_rest(found, handed, needed) for found, needed in [*errands, (whole, ())]]
+    names = {hit.name: hit for turn in zip_longest(*named) for hit in turn if hit is not None}
+    shown = min(limit, SHOWN_BY_A_SURE_SEARCH + len(errands))
+    return Handover(handed=tuple(handed.values()), named=tuple(names.values())[: max(LEAST_NAMES, shown - len(handed))])
+
+
+def _rest(found: SearchResult, handed: Container[str], needed: Sequence[str]) -> tuple[Hit, ...]:
+    """What is left to name: tools to use before the best one, those that rank, companions."""
+    ordered = [*_companions(found, needed), *sorted(found.hits, key=lambda hit: not hit.score)]
+    return tuple({hit.name: hit for hit in ordered if hit.name not in handed}.values())
+
+
+def _companions(found: SearchResult, needed: Sequence[str]) -> list[Hit]:
+    return [Hit(name=name, score=0.0, why=f"used before {found.hits[0].name}") for name in needed]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -52,6 +52,8 @@ class Guidance:
         return tuple(map(self.about, dict.fromkeys(tool.category for tool in tools)))
 
 
+_NAME = re.compile(r"[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w+")  # snake_case or camelCase: a plain word is no tool's name
+
 # A note must not close the block that it is in, and continue in our name.
 _OUR_TAGS = re.compile(r"<(?=\s*/?\s*(?:active|changed)-protocols)", re.IGNORECASE)
 
@@ -87,6 +89,14 @@ class Note:
 
     def __str__(self) -> str:
         return f"## {self.heading}\n{self.text}"
+
+
+def tools_before(tool: Tool, known: Callable[[str], object]) -> tuple[str, ...]:
+    """The tools that the BEFORE note of a tool's protocol names; `known` tells, by its name, whether there is one."""
+    if tool.protocol is None:
+        return ()
+    words = dict.fromkeys(_NAME.findall(tool.protocol.before))
+    return tuple(word for word in words if word != tool.name and known(word))
 
 
 def protocol_notes(tools: Iterable[Tool], guidance: Guidance | None = None) -> tuple[Note, ...]:

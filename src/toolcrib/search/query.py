@@ -265,7 +265,7 @@ MAX_PARTS = 6
 MIN_WORDS = 2  # content words of a part; with fewer it is near everything
 
 # A dot after a single letter or a title ends no sentence: "at 10 a.m. with Dr. Smith".
-_SENTENCES = re.compile(
+SENTENCES = re.compile(
     r"(?<=[.!?…])(?<!\b[^\W\d]\.)(?<!\b(?:Dr|Mr|Ms|St|Nr|vs)\.)(?<!\bMrs\.)\s+|[;\n\r]+\s*|[。！？；]+\s*"
 )
 # Words that join one errand to the next, in the languages that have a short unmistakable one. What nearly all of them
@@ -273,7 +273,7 @@ _SENTENCES = re.compile(
 # "And the check-out date to May 5", "and 2 rooms" go on with an errand; "and a photo" brings up something new. So in
 # English alone: where the verb may stand last, "und die Bilder hochladen" is an errand. Chinese `并` and `另外` stand
 # within other words, too: `合并` is to merge, `另外一个` another one.
-_JOINTS = re.compile(
+JOINTS = re.compile(
     r"""
       ,?\s+(?:
           (?: and\s++(?!\d|(?:the|my|your|his|its|our|their|this|that|these|those|it|which|who|whose)\b)
@@ -298,7 +298,7 @@ def parts(text: str) -> list[str]:
     said = words(text)
     if len([word for word in said if word not in STOP_WORDS]) < 2 * MIN_WORDS and not _is_dense(text):
         return []
-    sentences = [piece for piece in _SENTENCES.split(text[:4_000]) if piece.strip()]
+    sentences = [piece for piece in SENTENCES.split(text[:4_000]) if piece.strip()]
     found: list[str] = []
     for sentence in sentences:
         found.extend(_split(sentence))
@@ -311,7 +311,7 @@ def parts(text: str) -> list[str]:
 def _split(sentence: str) -> list[str]:
     """Split at conjunctions, but only where both sides can stand alone: "search and replace" stays one."""
     kept: list[str] = []
-    for piece in (piece.strip() for piece in _JOINTS.split(sentence)):
+    for piece in (piece.strip() for piece in JOINTS.split(sentence)):
         if kept and (_is_short(piece) or _is_short(kept[-1])):
             kept[-1] = f"{kept[-1]} {piece}"
         elif piece:

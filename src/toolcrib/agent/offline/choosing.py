@@ -17,12 +17,19 @@ _VAGUE = frozenset(("put", "make", "do"))  # and these of anything at all: "put 
 _QUESTION_MARKS = ("?", "？", "؟")
 
 
+_MAKING = frozenset({"create", "add", "update", "change", "edit", "set"})
+
+
 def not_opposite(tools: Sequence[KnownTool], errand: Errand) -> list[KnownTool]:
-    """The tools without those that do what the errand wants undone; to look is no way to undo anything, either."""
+    """The tools without those that do what the errand wants undone; to look is no way to undo anything, either.
+
+    Of a tool that is only named, the name must say more than that it creates or changes something.
+    """
     undo = undoing_in(errand.said)
     if undo is None:
         return list(tools)
-    return [tool for tool in tools if not tool.looks and not undo.is_opposite(tool)]
+    vague = [tool for tool in tools if tool.is_bare and tool.verb in _MAKING]
+    return [tool for tool in tools if not tool.looks and tool not in vague and not undo.is_opposite(tool)]
 
 
 def is_doubtful(errand: Errand, tool: KnownTool, *, sure: bool) -> bool:

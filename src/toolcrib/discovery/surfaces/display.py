@@ -15,6 +15,7 @@ from toolcrib.discovery.render import label, marks, quoted, short_line, signatur
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.errors import did_you_mean
 from toolcrib.policy.policy import Decision, Policy
+from toolcrib.search.text import words
 from toolcrib.sources.source import SourceState
 from toolcrib.tools.call import FunctionCall
 from toolcrib.tools.function import ToolOptions, tool as make_tool
@@ -157,6 +158,9 @@ def _may_know(toolbox: Toolbox, source: str) -> bool:
 
 SUGGESTIONS = 3
 MOST_COMPANIONS = 5
+CREATING = frozenset(
+    {"create", "add", "make", "build", "write", "draft", "compose", "generate", "new", "insert", "schedule"}
+)
 _MOST_WORDS = 20  # of a query, compared with the names of categories
 
 
@@ -206,6 +210,10 @@ class Display:
     def may_call(self, tool: Tool) -> bool:
         """Whether a call can succeed, if need be after the user's yes."""
         return self.toolbox.verdict(tool).decision is not Decision.DENY
+
+    def creates(self, name: str) -> bool:
+        """Whether a tool of this name makes something new, going by the words of its name."""
+        return not CREATING.isdisjoint(words(name))
 
     def unknown_category(self, name: str) -> str:
         """There is no such category, as far as the caller may know."""

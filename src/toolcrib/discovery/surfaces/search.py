@@ -1,13 +1,28 @@
 """Surface search: one tool, by which a model asks for what it needs and gets the few tools that fit, ready to call."""
 
+import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from pydantic import Field
 
-from toolcrib.discovery.handover import BUDGET_TOKENS, MOST_TOOLS, Discovered, best_hits, is_confident, spread
-from toolcrib.discovery.protocols import protocols_block
+from toolcrib.discovery.errands import errands
+from toolcrib.discovery.handover import (
+    BUDGET_TOKENS,
+    MOST_TOOLS,
+    SURE_FROM,
+    VERY_SURE_FROM,
+    Discovered,
+    Handover,
+    best_hits,
+    confidence_word,
+    in_context,
+    is_confident,
+    spread,
+    spread_errands,
+)
+from toolcrib.discovery.protocols import protocols_block, tools_before
 from toolcrib.discovery.render import quoted, tool_list
 from toolcrib.discovery.surfaces.display import Display, SourceStates, missing_sources, surface_tool
 from toolcrib.discovery.tokens import cached_tokens, definition_tokens
@@ -42,7 +57,7 @@ def search_surface(
         toolbox: Whose tools are found.
         name: What the tool is called.
         sources: Which sources cannot be reached, for searches that find nothing.
-        budget_tokens: Of definitions and protocols that one search may add; its best tool always comes.
+        budget_tokens: Of definitions and protocols that a search may add for each errand; the best tool always comes.
     """
     return (_search.bind(_Search(toolbox, sources, budget_tokens), name=name),)
 
@@ -62,16 +77,55 @@ async def _search(surface: _Search, query: Query, limit: int = 8) -> ToolResult:
         return ToolResult.failure(NO_QUERY)
     toolbox, display = surface.toolbox, Display(surface.toolbox)
     found = await toolbox.search_async(query, limit=MOST_TOOLS)
-    chosen = spread(found, limit, lambda name: _added_tokens(toolbox, name), surface.budget_tokens)
+    parts = [] if found.path == "exact" else await _search_errands(display, query, found)
+    chosen = _chosen(surface, found, parts, limit)
     handed, named = _held(toolbox, chosen.handed), list(filter(display.may_call, _held(toolbox, chosen.named)))
-    missing = missing_sources(toolbox, surface.sources) if not handed or not is_confident(found) else []
+    confidence = min([part.confidence for part in parts] or [found.confidence])
+    missing = missing_sources(toolbox, surface.sources) if not handed or confidence < SURE_FROM else []
     if not handed:
         return nothing_found(display, query, missing, found.warnings)
     activated = toolbox.activate([one.name for one in handed])
     return ToolResult(
-        text=_answer(display, handed, named, sure=is_confident(found), new=bool(activated), missing=missing),
-        value=discovered(query, found, handed, activated, named),
+        text=_answer(display, handed, named, confidence=confidence, new=bool(activated), missing=missing),
+        value=replace(discovered(query, found, handed, activated, named), confidence=confidence),
     )
+
+
+async def _search_errands(display: Display, query: str, whole: SearchResult) -> list[SearchResult]:
+    """A search for each errand of a request; those that find their tool, or none if the request is one errand."""
+    toolbox = display.toolbox
+
+    async def search(*texts: str) -> list[SearchResult]:
+        results = await asyncio.gather(*(toolbox.search_async(text, limit=MOST_TOOLS) for text in texts))
+        return [in_context(one, whole) for one in results if one.hits]
+
+    asked = errands(query)
+    found = [[whole]] if len(asked) == 1 else [await search(errand.text) for errand in asked]
+    found = [[one for one in own if is_confident(one) or {*one.names[:1]} & {*whole.names}] for own in found]
+    for errand, own in zip(asked, found, strict=True):
+        # Only what is made can come with something: "find a page with images" asks for no images to be added.
+        if errand.extras and own and own[0].hits and display.creates(own[0].hits[0].name):
+            extras = await search(errand.head, *(f"add {extra}" for extra in errand.extras))
+            own += [one for one in extras if is_confident(one)]
+    results = [one for own in found for one in own]
+    return results if len(results) > 1 else []
+
+
+def _chosen(surface: _Search, found: SearchResult, parts: Sequence[SearchResult], limit: int) -> Handover:
+    """What one search hands over and names."""
+    toolbox = surface.toolbox
+
+    def tokens_of(name: str) -> int:
+        return _added_tokens(toolbox, name)
+
+    def needed(result: SearchResult) -> tuple[str, ...]:
+        # Without confidence in the best tool, the tools to use before it are noise.
+        best = toolbox.find(result.hits[0].name) if result.confidence >= VERY_SURE_FROM else None
+        return tools_before(best, toolbox.find) if best else ()
+
+    if not parts:
+        return spread(found, limit, tokens_of, surface.budget_tokens, needed=needed(found))
+    return spread_errands(found, [(part, needed(part)) for part in parts], limit, tokens_of, surface.budget_tokens)
 
 
 def tools_found(display: Display, found: SearchResult, limit: int) -> list[Tool]:
@@ -138,7 +192,7 @@ def _answer(
     handed: Sequence[Tool],
     named: Sequence[Tool],
     *,
-    sure: bool,
+    confidence: float,
     new: bool,
     missing: Sequence[str],
 ) -> str:
@@ -147,13 +201,14 @@ def _answer(
         lines = tool_list(map(display.line, handed))
         return f"Found, but not allowed:\n{lines}\nTell the user that these may not be used here."
     if new:
-        found = f"Ready to call:\n{tool_list(map(display.short_line, handed))}"
+        found = f"Ready to call ({confidence_word(confidence)}):\n{tool_list(map(display.short_line, handed))}"
     else:
         found = f"Already active, so call instead of searching again: {', '.join(map(display.name, handed))}."
-    more = [f"To use one of these, search for its name: {', '.join(one.name for one in named)}."] if named else []
+    names = ", ".join(one.name for one in named)
+    more = [f"Callable, too; for its arguments search for its name: {names}."] if named else []
     foot = (
         "None fits? Search again in other words."
-        if sure
+        if confidence >= SURE_FROM
         else "Perhaps none of them fits: choose with care, or search again in other words."
     )
     return "\n".join([found, *more, *not_searched(missing), foot])

@@ -62,7 +62,7 @@ async def searched(catalog: Catalog, index: ToolIndex, text: str, right: set[str
     result = await toolbox.call(SEARCH_NAME, {"query": text})
     found, visible = result.value, toolbox.visible()
     place = "handed over" if right & set(found.tools) else "named" if right & set(found.named) else "neither"
-    prompt = Prompt().render(today=date(2026, 1, 1), finder=SEARCH_NAME)
+    prompt = Prompt().render(today=date(2026, 1, 1), finders=[SEARCH_NAME])
     tokens = (
         count_tokens(prompt)
         + MARKS

@@ -16,7 +16,7 @@ TODAY = date(2026, 11, 15)
 
 
 def test_the_prompt_as_a_model_reads_it() -> None:
-    text = Prompt().render(today=TODAY, finder="tool_search")
+    text = Prompt().render(today=TODAY, finders=["tool_search"])
     assert (text, count_tokens(text)) == snapshot(
         (
             """\
@@ -52,7 +52,7 @@ orders.
 
 
 def test_step_0_of_an_empty_session_takes_less_than_500_tokens() -> None:
-    prompt = count_tokens(Prompt().render(today=TODAY, finder="tool_search"))
+    prompt = count_tokens(Prompt().render(today=TODAY, finders=["tool_search"]))
     surface = definitions_tokens(Toolbox(Catalog(), surface=search_surface).surface)
     assert prompt < 350
     assert prompt + surface < 500
@@ -65,7 +65,7 @@ def test_without_a_tool_that_finds_others_nothing_is_said_of_finding() -> None:
 
 
 def test_no_sentence_forces_a_search() -> None:
-    text = Prompt().render(today=TODAY, finder="tool_search")
+    text = Prompt().render(today=TODAY, finders=["tool_search"])
     assert "If you can answer by yourself, do." in text
     assert "must" not in text
     assert "always" not in text.casefold()
@@ -82,7 +82,7 @@ def test_an_application_replaces_removes_and_adds() -> None:
         sections={"identity": "You are the florist's assistant. Today is {{ date }}.", "content": ""},
         more="Prices are in euros.",
     )
-    text = prompt.render(today=TODAY, finder="tool_search")
+    text = prompt.render(today=TODAY, finders=["tool_search"])
     assert "<identity>\nYou are the florist's assistant. Today is 2026-11-15.\n</identity>" in text
     assert "<content>" not in text
     assert text.endswith("Prices are in euros.")

@@ -5,7 +5,7 @@
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
@@ -31,9 +31,12 @@ class Prompt:
                 hint = did_you_mean(name, known) or f"There are: {', '.join(known)}."
                 raise PromptError(f"The prompt has no section {name!r}.", hint=f"{hint} What is new belongs in `more`.")
 
-    def render(self, *, today: date, finder: str = "") -> str:
-        """The text for a model. `finder` is the tool that finds others; without one, it mentions none."""
-        return _rendered(self._source(), finder, today.isoformat())
+    def render(self, *, today: date, finders: Iterable[str] = ()) -> str:
+        """The text for a model. `finders` are the tools that lead to others; without one, it mentions none.
+
+        A template knows them as `finders`, and the first of them as `finder`.
+        """
+        return _rendered(self._source(), tuple(finders), today.isoformat())
 
     def _source(self) -> str:
         def replaced(found: re.Match[str]) -> str:
@@ -58,13 +61,14 @@ def template() -> str:
 
 
 @cache
-def _rendered(source: str, finder: str, today: str) -> str:
+def _rendered(source: str, finders: tuple[str, ...], today: str) -> str:
     require("agent", "The agent")
     from minijinja import Environment, TemplateError
 
     environment = Environment(undefined_behavior="strict")
+    finder = next(iter(finders), "")
     try:
-        return environment.render_str(source, finder=finder, date=today).strip()
+        return environment.render_str(source, finder=finder, finders=finders, date=today).strip()
     except TemplateError as error:
         raise PromptError(
             f"The agent's prompt cannot be rendered: {error}.", hint="Write {{ '{{' }} for two plain braces."

@@ -105,8 +105,8 @@ class Turn:
         found = session.memory.discovered
         known |= {name for name in (*used, *found) if self.toolbox.find(name) is not None}
         self._memory = render_memory(session.memory, known=known)
-        finder = next((tool.name for tool in self.toolbox.surface), "")
-        self._prompt = crib.prompt.render(today=crib.clock().date(), finder=finder)
+        finders = [tool.name for tool in self.toolbox.surface]
+        self._prompt = crib.prompt.render(today=crib.clock().date(), finders=finders)
 
     async def answer(self, opening: TurnInput) -> str:
         """Run until the model answers; every further try of a request that failed happens here."""

@@ -154,7 +154,7 @@ def _prompt(at: tuple[str | int, ...], agent: Agent, loader: ToolLoader) -> Prom
             loader.mistakes.append(Problem((*at, key), f"{agent.system_prompt_file!r} cannot be read: {said}"))
     prompt = Prompt(sections=agent.prompt, more=more)
     try:
-        prompt.render(today=date.today(), finder="tool_search")
+        prompt.render(today=date.today(), finders=["tool_search"])
     except PromptError as error:
         loader.mistakes.append(Problem((*at, key if more else "prompt"), f"{error} {error.hint}"))
     return prompt

@@ -1,6 +1,6 @@
 """WHERE tools come from: MCP servers, OpenAPI documents, other agents, modules, folders of documents and skills.
 
-Also the guard for all that goes out.
+Also the guard for outgoing web requests.
 
 A source keeps its tools in a catalog up to date and runs their calls. It can only add, replace and remove tools
 (`source.ToolSink`); it knows no search, no model and no policy. A source that does not work reports a state and a

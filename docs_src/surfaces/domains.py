@@ -25,7 +25,12 @@ def ask(**arguments: object) -> str:
     return asyncio.run(toolbox.call("discover_file_tools", arguments)).text
 
 
-assert ask() == ('2 tools:\nread_file, write_file\nNext: discover_file_tools(tool="...", level=3) for one of them.')
+assert ask() == (
+    "2 tools:\n"
+    "- read_file: Read a file\n"
+    "- write_file: Write a file\n"
+    'Next: discover_file_tools(tool="...") for how to use one.'
+)
 assert ask(tool="read_file") == "read_file(path: str, offset: int = 0): Read a file.\nCall it by name."
 assert ask(tool="read_file", level=3).startswith('read_file: Read a file.\nArguments: {"')
 assert [tool.name for tool in toolbox.visible()][-1] == "read_file"

@@ -28,12 +28,12 @@ def test_every_domain_has_a_small_tool() -> None:
     assert [(compact_json(definition(tool)), definition_tokens(tool)) for tool in tools[:2]] == snapshot(
         [
             (
-                '{"type":"function","function":{"name":"discover_agents","description":"Discover agents to hand work to: first their names, then how to use one.","parameters":{"type":"object","properties":{"tool":{"type":"string","description":"Name of one agent, to make it callable"},"level":{"enum":[1,2,3],"description":"1 names, 2 summaries, 3 full"},"page":{"type":"integer"}}}}}',
-                90,
+                '{"type":"function","function":{"name":"discover_agents","description":"Discover agents to hand work to: first their names, then how to use one.","parameters":{"type":"object","properties":{"tool":{"type":"string","description":"Name of one agent, to make it callable"},"query":{"type":"string"},"level":{"enum":[1,2,3],"description":"1 names, 2 usage, 3 full"},"page":{"type":"integer"}}}}}',
+                97,
             ),
             (
-                '{"type":"function","function":{"name":"discover_images_tools","description":"Discover images tools: first their names, then how to use one.","parameters":{"type":"object","properties":{"tool":{"type":"string","description":"Name of one tool, to make it callable"},"level":{"enum":[1,2,3],"description":"1 names, 2 summaries, 3 full"},"page":{"type":"integer"}}}}}',
-                88,
+                '{"type":"function","function":{"name":"discover_images_tools","description":"Discover images tools: first their names, then how to use one.","parameters":{"type":"object","properties":{"tool":{"type":"string","description":"Name of one tool, to make it callable"},"query":{"type":"string"},"level":{"enum":[1,2,3],"description":"1 names, 2 usage, 3 full"},"page":{"type":"integer"}}}}}',
+                95,
             ),
         ]
     )
@@ -46,10 +46,12 @@ async def test_level_one_gives_names() -> None:
         (
             """\
 3 tools:
-list_pages, get_page, delete_page
-Next: discover_pages_tools(tool="...", level=3) for one of them.\
+- list_pages: List the pages of the site
+- get_page: Get one page by its slug
+- delete_page: Delete a page for good
+Next: discover_pages_tools(tool="...") for how to use one.\
 """,
-            29,
+            50,
         )
     )
     result = await box.call("discover_pages_tools", {})
@@ -66,9 +68,9 @@ async def test_level_two_gives_summary_and_usage() -> None:
 - list_pages(): List the pages of the site.
 - get_page(slug: str): Get one page by its slug.
 - delete_page(slug: str) [destructive, asks the user first]: Delete a page for good.
-Next: discover_pages_tools(tool="...", level=3) for one of them.\
+Next: discover_pages_tools(tool="...") for how to use one.\
 """,
-            69,
+            67,
         )
     )
     assert box.active == ()
@@ -109,9 +111,9 @@ async def test_agents_are_discovered_like_tools() -> None:
             """\
 1 agent:
 - ask_writer(task: str) [moderate]: Let the writer draft a text.
-Next: discover_agents(tool="...", level=3) for one of them.\
+Next: discover_agents(tool="...") for how to use one.\
 """,
-            37,
+            35,
         )
     )
 
@@ -129,7 +131,7 @@ async def test_unknown_and_forbidden_tools_are_refused() -> None:
     assert [await said(box, "discover_pages_tools", tool=name) for name in asked] == snapshot(
         [
             ("There is no tool named 'get_pag'. Did you mean 'get_page'?", 16),
-            ("There is no tool named 'search_images'.", 9),
+            ("There is no tool named 'search_images'. Find the right one with discover_pages_tools().", 18),
             ("delete_page is not allowed, because a rule forbids it. Do not try again; tell the user.", 22),
         ]
     )
@@ -155,9 +157,9 @@ async def test_discovery_tools_are_registered_like_any_other() -> None:
     catalog.add_all(domain_surface(Toolbox(catalog)))
     box = toolbox(catalog=catalog)
     result = await box.call("discover_pages_tools", {})
-    assert result.text.startswith("3 tools:\nlist_pages")
+    assert result.text.startswith("3 tools:\n- list_pages: ")
     # They do not discover themselves.
-    assert (await said(box, "discover_other_tools"))[0].startswith("1 tool:\nget_weather\n")
+    assert (await said(box, "discover_other_tools"))[0].startswith("1 tool:\n- get_weather: ")
 
 
 async def test_several_catalogs_are_several_domains() -> None:
@@ -171,15 +173,15 @@ async def test_several_catalogs_are_several_domains() -> None:
     file_tools, crm_tools, agents = tools
     assert (await file_tools.call({})).text == snapshot("""\
 1 tool:
-read_file
-Next: discover_file_tools(tool="...", level=3) for one of them.\
+- read_file: Read a file
+Next: discover_file_tools(tool="...") for how to use one.\
 """)
     assert (await crm_tools.call({"tool": "find_lead"})).text == snapshot("""\
 find_lead(): Find a lead.
 Call it by name.\
 """)
     assert crm.active == ("find_lead",)
-    assert (await crm_tools.call({})).text.startswith("1 tool:\nfind_lead\n")
+    assert (await crm_tools.call({})).text.startswith("1 tool:\n- find_lead: ")
     assert (await agents.call({})).text == snapshot("There are no agents here now.")
 
 
@@ -187,11 +189,11 @@ async def test_long_domains_come_in_pages() -> None:
     catalog = Catalog([make(f"do_{n:03}", "Do something.", "all") for n in range(130)])
     box = toolbox(catalog=catalog, surface=domain_surface)
     text, tokens = await said(box, "discover_all_tools", page=3)
-    assert text.startswith("130 tools, page 3 of 3:\ndo_120, do_121")
-    assert (await said(box, "discover_all_tools"))[1] < 400
+    assert text.startswith("130 tools, page 3 of 3:\n- do_120: Do something\n- do_121: ")
+    assert (await said(box, "discover_all_tools"))[1] < 60 * 10
     assert (await said(box, "discover_all_tools", level=2))[0].startswith("130 tools, page 1 of 9:")
     assert (await box.call("discover_all_tools", {"page": 4})).failed
-    assert tokens < 100
+    assert tokens < 130
 
 
 async def test_many_domains_share_a_tool() -> None:

@@ -11,7 +11,7 @@ from toolcrib.agent.runner import run
 from toolcrib.apps.spec import Agent
 from toolcrib.credentials import current_user
 from toolcrib.discovery.confirmation import PendingApproval
-from toolcrib.discovery.surfaces.domains import AGENTS, domain_of, domain_surface
+from toolcrib.discovery.surfaces.domains import AGENTS, HANDS_WORK, domain_of, domain_surface
 from toolcrib.discovery.toolbox import Surface, Toolbox
 from toolcrib.stores.sqlite.store import SqliteStore
 from toolcrib.tools.function import tool
@@ -55,7 +55,7 @@ def agent_tool(agent: Agent, crib: Callable[[], Crib], *, shares_tools: bool) ->
     made = tool(
         ask,
         name=tool_name(agent),
-        description=f"Hand work to the agent {agent.id}. {about}".rstrip(),
+        description=f"{HANDS_WORK.format(agent.id)}{about}".rstrip(),
         category=AGENTS,
         phrases=agent.phrases,
     )

@@ -38,6 +38,33 @@ Texts: TypeAlias = Annotated[
 Options: TypeAlias = dict[str, Any]
 
 
+def _by_folder(value: object) -> object:
+    """One folder or a list of them as a mapping, each named by its last part."""
+    folders = [value] if isinstance(value, str) else value
+    if not isinstance(folders, list):
+        return folders
+    texts = cast("list[object]", folders)
+    if not all(isinstance(one, str) for one in texts):
+        return texts
+    return {str(one).rstrip("/").rpartition("/")[2] or str(one): one for one in texts}
+
+
+Folders: TypeAlias = Annotated[
+    dict[str, str],
+    BeforeValidator(_by_folder),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string"},
+                {"type": "array", "items": {"type": "string"}},
+                {"type": "object", "additionalProperties": {"type": "string"}},
+            ]
+        },
+        mode="validation",
+    ),
+]
+
+
 class AppInfo(Part):
     """What the app is."""
 
@@ -181,15 +208,29 @@ class Tools(Part):
             },
             mode="validation",
         ),
-    ] = Field(default={}, description="Modules with their options: `filesystem`, `memory`, `web`, `shell`, others.")
+    ] = Field(
+        default={}, description="Modules with their options: `filesystem`, `memory`, `web`, `shell`, `core`, others."
+    )
     python: Texts = Field(default=(), description="`package.module:catalog`, Python files, folders of them.")
     mcp_files: Texts = Field(default=(), description="Files with MCP servers, such as `.mcp.json`.")
     mcp_servers: dict[str, Options] = Field(default={}, description="MCP servers, each as in such a file.")
     openapi: dict[str, OpenApi] = Field(default={}, description="Services by name, each with an OpenAPI document.")
     a2a: dict[str, RemoteAgent] = Field(default={}, description="Agents elsewhere by name, each with an A2A card.")
+    documents: Folders = Field(
+        default={},
+        description="Folders of Markdown by name, from this file on; each has a tool `discover_<name>` that lists, "
+        "searches and reads its pages. A list of folders is named by them.",
+    )
+    skills: Folders = Field(
+        default={},
+        description="Folders of Agent Skills by name, each skill a folder with a `SKILL.md`; found and read with "
+        "`discover_<name>`.",
+    )
     metadata: Texts = Field(default=(), description="YAML files that say more about tools.")
     guidance: str = Field(default="", description="Folder of Markdown files about whole categories.")
-    pinned: tuple[str, ...] = Field(default=(), description="Tools that the model always sees.")
+    pinned: tuple[str, ...] = Field(
+        default=(), description="Tools that the model always sees; `ask_user` and `report_error` come by being pinned."
+    )
     capabilities: Capabilities = Capabilities()
 
 

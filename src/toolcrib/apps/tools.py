@@ -49,6 +49,13 @@ class ToolLoader:
             self._try((*at, "mcp_servers", name), lambda name=name, entry=entry: self._mcp_server(catalog, name, entry))
         for name, service in tools.openapi.items():
             self._try((*at, "openapi", name), lambda name=name, service=service: self._openapi(catalog, name, service))
+        for name, folder in tools.documents.items():
+            keys = (*at, "documents", name)
+            self._try(keys, lambda name=name, folder=folder: self._folder(catalog, "documents", name, folder))
+        for name, folder in tools.skills.items():
+            keys = (*at, "skills", name)
+            self._try(keys, lambda name=name, folder=folder: self._folder(catalog, "skills", name, folder))
+        self._try((*at, "pinned"), lambda: self._core(catalog, tools.pinned))
         for name, agent in tools.a2a.items():
             self._try((*at, "a2a", name), lambda name=name, agent=agent: self._a2a(catalog, name, agent))
         return catalog
@@ -73,6 +80,25 @@ class ToolLoader:
         if name == "memory" and name in module_names():
             given = {"scope": self.app_id, "index": ToolIndex, **given}
         self._hold(catalog, module(name, workdir=self.workdir, **given))
+
+    def _core(self, catalog: Catalog, pinned: Iterable[str]) -> None:
+        """What ships with Toolcrib and is pinned by name needs no module."""
+        from toolcrib.sources.modules.core import NAMES
+        from toolcrib.sources.modules.registry import module  # late, as above
+
+        wanted = [name for name in pinned if name in NAMES and name not in catalog]
+        if wanted:
+            self._hold(catalog, (one for one in module("core", workdir=self.workdir) if one.name in wanted))
+
+    def _folder(self, catalog: Catalog, kind: str, name: str, folder: str) -> None:
+        from toolcrib.search.index import ToolIndex
+        from toolcrib.sources.documents import Documents  # late: only apps with folders need them
+        from toolcrib.sources.names import safe_prefix
+        from toolcrib.sources.skills import Skills
+
+        made = Documents if kind == "documents" else Skills
+        registry = made(self.document.folder / self.variables.expanded(folder), index=ToolIndex)
+        self._hold(catalog, [registry.tool(f"discover_{safe_prefix(name)}")])
 
     def _python(self, catalog: Catalog, place: str) -> None:
         source = load_catalog(place, folder=self.document.folder, forms=_FORMS)

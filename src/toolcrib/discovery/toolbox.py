@@ -3,7 +3,8 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
@@ -145,6 +146,10 @@ BUDGET_TOKENS = 8_000  # of active definitions that may stay from one turn to th
 SURE_ABOVE = 0.8  # confidence from which `preload` believes a search
 NEAR_FIRST = 0.5  # and the share of the first hit's score from which it takes another one along
 _DEFAULT_POLICY = Policy()
+_STRICTEST_FIRST = (Decision.HIDE, Decision.DENY, Decision.ASK, Decision.ALLOW)
+
+# The toolbox that makes the present call: what a discovery tool finds becomes callable there, through its policy.
+calling: ContextVar["Toolbox | None"] = ContextVar("calling", default=None)
 
 
 class Toolbox:
@@ -203,12 +208,24 @@ class Toolbox:
         return dict(Counter(tool.category for tool in self.tools if tool.category))
 
     def find(self, name: str) -> Tool | None:
-        """The tool of this name; None if there is none, or none that the caller may know of."""
-        return self._visibility.find(name)
+        """The tool of this name; None if there is none, or none that the caller may know of.
+
+        It may be in a registry of its own that a discovery tool of this toolbox reveals; the catalog comes first.
+        """
+        return self._visibility.find(name) or self._revealed(name)
 
     def verdict(self, tool: Tool) -> Verdict:
-        """What may happen with a tool, and why."""
-        return self._visibility.decide(tool)
+        """What may happen with a tool, and why; where its registry has a policy of its own, the stricter counts."""
+        own = self._visibility.decide(tool)
+        if tool.name in self.catalog:
+            return own
+        holders = (one for one in self._registries() if one.get(tool.name) is tool and hasattr(one, "verdict"))
+        verdicts: list[Verdict] = [own, *(one.verdict(tool) for one in holders)]
+        return min(verdicts, key=lambda verdict: _STRICTEST_FIRST.index(verdict.decision))
+
+    def may_call(self, tool: Tool) -> bool:
+        """Whether a call can succeed, if need be after the user's yes."""
+        return self.verdict(tool).decision is not Decision.DENY
 
     def search(self, query: str, *, limit: int = 5) -> SearchResult:
         """The tools that serve a request, among those the caller may know of. Nothing becomes active."""
@@ -301,11 +318,11 @@ class Toolbox:
 
         A tool that needs the user's yes gives a result whose value is a `PendingApproval`, and nothing has happened.
         """
-        tool = self._surface.get(name) or self._visibility.find(name)
+        tool = self._surface.get(name) or self.find(name)
         if tool is None:
-            return refusals.unknown(name, [*self.surface, *self.tools], self._finder)
+            return refusals.unknown(name, [*self._surface, *(tool.name for tool in self._known())], self._finder)
         name = tool.name  # also where it was given as `category.name`
-        verdict = Verdict(Decision.ALLOW) if name in self._surface else self._visibility.decide(tool)
+        verdict = Verdict(Decision.ALLOW) if name in self._surface else self.verdict(tool)
         if verdict.decision is Decision.DENY:
             return refusals.denied(name, verdict.reason)
         if not self.is_active(name):
@@ -323,7 +340,11 @@ class Toolbox:
                 return pending.as_result()
             if approved != pending.approve():
                 return refusals.other_approval(name)
-        return await self._execution.run(tool, given.arguments, context, limited=name not in self._surface)
+        token = calling.set(self)
+        try:
+            return await self._execution.run(tool, given.arguments, context, limited=name not in self._surface)
+        finally:
+            calling.reset(token)
 
     # Snapshots
 
@@ -374,7 +395,9 @@ class Toolbox:
 
     def _now(self) -> "_Seen":
         """What the model sees now; made anew only after the catalog, the surface or the active names changed."""
-        state = (self.catalog.revision, self._surface_revision, self._activation.names)
+        names = self._activation.names
+        elsewhere = tuple(filter(None, (self._revealed(name) for name in names if name not in self.catalog)))
+        state = (self.catalog.revision, self._surface_revision, names, elsewhere)
         if self._seen is None or self._seen.state != state:
             pinned = {tool.name: tool for tool in self._callable(self.pinned)}
             active = tuple(self._callable(name for name in self._activation.names if name not in pinned))
@@ -387,16 +410,49 @@ class Toolbox:
 
     def _callable(self, names: Iterable[str]) -> list[Tool]:
         """The tools of these names that exist for the caller and can be called, if need be after the user's yes."""
-        find, may_call = self._visibility.find, self._visibility.may_call
-        found = (find(name) for name in names if name not in self._surface)
-        return [tool for tool in found if tool is not None and may_call(tool)]
+        found = (self.find(name) for name in names if name not in self._surface)
+        return [tool for tool in found if tool is not None and self.may_call(tool)]
+
+    def _revealed(self, name: str) -> Tool | None:
+        """The tool of this name in a registry that a discovery tool reveals; the first one that has it counts."""
+        for registry in self._registries():
+            tool = registry.get(name)
+            if isinstance(tool, Tool) and self._visibility.decide(tool).decision is not Decision.HIDE:
+                return tool
+        return None
+
+    def _known(self) -> Iterator[Tool]:
+        """Every tool that a wrong name may be near to."""
+        yield from self.tools
+        for registry in self._registries():
+            held = (tool for tool in registry.list() if isinstance(tool, Tool))
+            yield from (tool for tool in held if self._visibility.decide(tool).decision is not Decision.HIDE)
+
+    def _registries(self) -> list[Any]:
+        """The registries of the discovery tools in reach: of the surface, of the catalog, and of tools found there."""
+        reached = [tool.reveals for tool in (*self._surface.values(), *self._visibility.discovery_tools)]
+        found = [registry for registry in reached if registry is not None and not _is_of(registry, self)]
+        if found:
+            for name in self._activation.names:
+                if name not in self.catalog:
+                    held: list[object] = [one.get(name) for one in found]
+                    tool = next((one for one in held if isinstance(one, Tool)), None)
+                    if tool is not None and tool.reveals is not None and tool.reveals not in found:
+                        found.append(tool.reveals)
+        return found
+
+
+def _is_of(registry: object, toolbox: Toolbox) -> bool:
+    """Whether a registry shows what the toolbox itself holds."""
+    return getattr(registry, "catalog", None) is toolbox.catalog
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
     """What the model sees in one state of a toolbox."""
 
-    state: tuple[int, int, tuple[str, ...]]  # the revisions of catalog and surface, and the active names
+    # The revisions of catalog and surface, the active names, and those of their tools that are elsewhere.
+    state: tuple[int, int, tuple[str, ...], tuple[Tool, ...]]
     tools: tuple[Tool, ...]
     active: tuple[Tool, ...]
     names: frozenset[str]  # of all of them

@@ -23,6 +23,7 @@ class Visibility:
         self.role = role
         self._verdicts: dict[str, tuple[Tool, Verdict, bool]] = {}
         self._seen: tuple[int, tuple[Tool, ...]] = (-1, ())  # at which revision, and which tools
+        self._discovery: tuple[tuple[Tool, ...], tuple[Tool, ...]] = ((), ())  # of which tools, and those among them
 
     def __call__(self, tool: Tool) -> bool:
         """Whether the tool exists for this role."""
@@ -69,6 +70,14 @@ class Visibility:
                 self._verdicts = {tool.name: known[tool.name] for tool in held if tool.name in known}
             self._seen = (revision, seen)
         return seen
+
+    @property
+    def discovery_tools(self) -> tuple[Tool, ...]:
+        """Those of them that reveal a registry and may be called; looked for only when the catalog changed."""
+        tools = self.tools
+        if self._discovery[0] is not tools:
+            self._discovery = (tools, tuple(one for one in tools if one.reveals is not None and self.may_call(one)))
+        return self._discovery[1]
 
     @property
     def catalog(self) -> Catalog:

@@ -1,4 +1,6 @@
-"""WHERE tools come from: MCP servers, OpenAPI documents, other agents and modules; and the guard for web requests.
+"""WHERE tools come from: MCP servers, OpenAPI documents, other agents, modules, folders of documents and skills.
+
+Also the guard for outgoing web requests.
 
 A source keeps its tools in a catalog up to date and runs their calls. It can only add, replace and remove tools
 (`source.ToolSink`); it knows no search, no model and no policy. A source that does not work reports a state and a
@@ -12,6 +14,7 @@ from toolcrib._lazy import lazy_names
 if TYPE_CHECKING:
     from toolcrib.sources.a2a import A2aSource as A2aSource
     from toolcrib.sources.agents import agent_tool as agent_tool
+    from toolcrib.sources.documents import Documents as Documents
     from toolcrib.sources.mcp.config import (
         McpServer as McpServer,
         read_mcp_server as read_mcp_server,
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from toolcrib.sources.mcp.source import McpSource as McpSource
     from toolcrib.sources.modules.registry import module as module
     from toolcrib.sources.openapi.source import OpenApiSource as OpenApiSource
+    from toolcrib.sources.skills import Skills as Skills
     from toolcrib.sources.source import SourceGroup as SourceGroup, SourceState as SourceState
     from toolcrib.sources.web import (
         Web as Web,
@@ -30,9 +34,11 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "A2aSource": "toolcrib.sources.a2a",
+    "Documents": "toolcrib.sources.documents",
     "McpServer": "toolcrib.sources.mcp.config",
     "McpSource": "toolcrib.sources.mcp.source",
     "OpenApiSource": "toolcrib.sources.openapi.source",
+    "Skills": "toolcrib.sources.skills",
     "SourceGroup": "toolcrib.sources.source",
     "SourceState": "toolcrib.sources.source",
     "Web": "toolcrib.sources.web",

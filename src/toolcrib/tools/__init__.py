@@ -7,16 +7,20 @@ from toolcrib._lazy import lazy_names
 if TYPE_CHECKING:
     from toolcrib.tools.extraction import Entity as Entity, Extraction as Extraction
     from toolcrib.tools.protocol import Protocol as Protocol
+    from toolcrib.tools.registry import Entry as Entry, Registry as Registry, registry_tool as registry_tool
     from toolcrib.tools.result import ToolResult as ToolResult
     from toolcrib.tools.tool import Risk as Risk, Tool as Tool, ToolCall as ToolCall
 
 _HOMES = {
+    "Entry": "toolcrib.tools.registry",
     "Entity": "toolcrib.tools.extraction",
     "Extraction": "toolcrib.tools.extraction",
     "Protocol": "toolcrib.tools.protocol",
+    "Registry": "toolcrib.tools.registry",
     "Risk": "toolcrib.tools.tool",
     "Tool": "toolcrib.tools.tool",
     "ToolCall": "toolcrib.tools.tool",
     "ToolResult": "toolcrib.tools.result",
+    "registry_tool": "toolcrib.tools.registry",
 }
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

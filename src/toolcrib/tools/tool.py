@@ -89,6 +89,8 @@ class Tool:
     extraction: Extractor | None = None  # where its result holds entities
     source: str = "python"  # where it came from, as shown to people
     origin: str = ""  # where exactly, for error messages: the line that defines it
+    # Of a discovery tool: the registry (`tools.registry.Registry`) whose tools it finds, and which then can be called.
+    reveals: Any = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         name = self.name

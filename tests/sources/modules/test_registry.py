@@ -101,7 +101,7 @@ def test_a_package_cannot_take_over_a_module_of_ours(tmp_path: Path) -> None:
     ("name", "options", "said", "hint", "wrong"),
     [
         ("filesytem", {}, "There is no module 'filesytem'.", "Did you mean 'filesystem'?", ()),
-        ("quux", {}, "There is no module 'quux'.", "There are filesystem, memory, web, shell, broken", ()),
+        ("quux", {}, "There is no module 'quux'.", "There are filesystem, memory, web, shell, core, broken", ()),
         ("missing", {}, "(no_such_package:nothing) cannot be loaded: ZeroDivisionError", "Check the package", ()),
         ("twice", {}, "Several packages bring a module 'twice': ", "Uninstall all but one.", ()),
         ("broken", {}, "The module 'broken' gave 'no tool', which is not a tool.", "A module returns `Tool`s", ()),

@@ -66,6 +66,7 @@ _OURS: Mapping[str, str] = {
     "memory": "toolcrib.sources.modules.memory",
     "web": "toolcrib.sources.modules.web",
     "shell": "toolcrib.sources.modules.shell",
+    "core": "toolcrib.sources.modules.core",
 }
 
 

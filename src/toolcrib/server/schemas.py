@@ -240,6 +240,8 @@ class ExtractionHealth(Shape):
     """Whether what tools give can be read into the working memory."""
 
     status: Literal["ok", "degraded"]
+    tools_with_extraction: int = Field(examples=[28], description="Tools that declare where their entities stand.")
+    custom_extractors: int = Field(examples=[2], description="Tools that read their results with a function.")
     checked: int = Field(examples=[24], description="Tools whose extraction ran.")
     called: list[str] = Field(examples=[["cms_listPages"]], description="Those that were really called.")
     unproven: list[str] = Field(examples=[["search_vector"]], description="Those that need arguments nobody knows.")

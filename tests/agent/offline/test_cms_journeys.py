@@ -93,7 +93,9 @@ async def test_a_page_is_renamed(cms: Talk) -> None:
 
 async def test_a_field_of_a_section_is_changed(cms: Talk) -> None:
     await cms.say("change the hero heading to 'Welcome home'")
-    assert cms.calls == [("cms_updateSectionContent", {"pageSectionId": "home/hero", "content": {"heading": "Welcome home"}})]
+    assert cms.calls == [
+        ("cms_updateSectionContent", {"pageSectionId": "home/hero", "content": {"heading": "Welcome home"}})
+    ]
 
 
 async def test_what_is_missing_is_asked_for_and_the_answer_goes_on(cms: Talk) -> None:
@@ -115,7 +117,9 @@ async def test_a_tool_that_a_search_only_named_is_fetched_by_its_name(cms: Talk)
 
 async def test_who_wants_a_heading_changed_does_not_want_to_read_it(cms: Talk) -> None:
     await cms.say('change the heading on the home page to "Welcome"')
-    assert cms.calls == [("cms_updateSectionContent", {"pageSectionId": "home/hero", "content": {"heading": "Welcome"}})]
+    assert cms.calls == [
+        ("cms_updateSectionContent", {"pageSectionId": "home/hero", "content": {"heading": "Welcome"}})
+    ]
 
 
 async def test_who_wants_to_see_a_page_is_not_asked_which_to_delete(cms: Talk) -> None:

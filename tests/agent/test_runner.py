@@ -204,21 +204,22 @@ async def test_a_crib_gives_a_toolset_to_an_agent_of_ones_own() -> None:
 
 async def test_what_leaves_the_window_is_summarized_by_the_model(session: Session) -> None:
     few = Limits(most_messages=4, keep_messages=2)
-    script, model = scripted("One.", "Two.", "They asked for one and two.", "Three.", "Four.")
+    script, model = scripted("One.", "Two.", "Three.", "They asked for one and two.", "Four.")
     crib = Shop().crib(model, limits=few)
     for text in ("first", "second", "third", "fourth"):
         await run(session, text, crib=crib)
     assert session.memory.summary == "They asked for one and two."
-    assert [part.content for part in script.messages[2][0].parts] == ["user: first\nassistant: One."]
-    assert script.instructions[2] == SUMMARY
-    assert "They asked for one and two." in script.instructions[3]
-    assert script.tools[2] == []
+    conversation = "user: first\nassistant: One.\nuser: second\nassistant: Two."
+    assert [part.content for part in script.messages[3][0].parts] == [conversation]
+    assert script.instructions[3] == SUMMARY
+    assert "They asked for one and two." in script.instructions[4]
+    assert script.tools[3] == []
 
 
 async def test_without_a_models_summary_there_is_a_list_of_what_was_asked_and_done(session: Session) -> None:
     few = Limits(most_messages=4, keep_messages=2)
     _, model = scripted(
-        [("rename_page", {"slug": "home", "title": "Start"})], "Done.", "Two.", RuntimeError("busy"), "3."
+        [("rename_page", {"slug": "home", "title": "Start"})], "Done.", "Two.", RuntimeError("busy"), "Three."
     )
     crib = Shop().crib(model, limits=few, pinned=["rename_page"])
     for text in ("rename it", "second", "third"):
@@ -226,4 +227,4 @@ async def test_without_a_models_summary_there_is_a_list_of_what_was_asked_and_do
     assert session.memory.summary == 'asked "rename it"; called rename_page'
     off = Shop().crib(scripted("Four.")[1], limits=few, summarize=False)
     await run(session, "fourth", crib=off)
-    assert session.memory.summary == 'asked "rename it"; called rename_page; asked "second"'
+    assert session.memory.summary == 'asked "rename it"; called rename_page; asked "second"; asked "third"'

@@ -145,7 +145,7 @@ c:
         "tools.yaml:5:3: a.phrases: should be a list, not 'find image'",
         "tools.yaml:6:3: a.risk: Input should be 'safe', 'moderate' or 'destructive', not 'deadly'",
         "tools.yaml:9:5: b.protocol.befor: unknown key. Did you mean 'before'?",
-        "tools.yaml:10:5: b.protocol.colour: unknown key. It can be before, after, next, gotcha.",
+        "tools.yaml:10:5: b.protocol.colour: unknown key. It can be before, after, next, gotcha, notes.",
         "tools.yaml:11:3: b.extraction.type: is missing",
         "tools.yaml:13:5: b.extraction.name_field: Input should be a valid string, not 5",
         "tools.yaml:14:1: b: this key stands twice, first in line 7",
@@ -201,3 +201,37 @@ def test_anchors_may_share_what_tools_have_in_common(file: Path) -> None:
     catalog = Catalog([make_tool("a"), make_tool("b")])
     catalog.load_metadata(file)
     assert list(catalog) == [make_tool("a", category="letters"), make_tool("b", category="letters", confirm=True)]
+
+
+def test_keys_in_the_spelling_of_javascript_are_read_too(file: Path) -> None:
+    file.write_text(
+        """\
+search_images:
+  category: images
+  hypotheticalQueries: [find image, look for a photo]
+  relatedTools: [delete_image]
+  riskLevel: moderate
+  requiresConfirmation: true
+  usageHint: |
+    BEFORE: Ask which page.
+    AFTER: Show the image.
+    NEXT: Place it.
+    GOTCHA: Scores closer to 0 are better.
+  extraction: {path: data.images, type: image, nameField: title, idField: key, isArray: true}
+"""
+    )
+    catalog = Catalog([make_tool("search_images")])
+    catalog.load_metadata(file)
+    assert catalog.get("search_images") == full_tool()
+
+
+def test_mistakes_are_told_in_the_spelling_of_the_file(file: Path) -> None:
+    file.write_text("a:\n  riskLevel: awful\n  related: [b]\n  relatedTools: [c]\n  usageHint: 5\n")
+    with pytest.raises(MetadataError) as caught:
+        Catalog([make_tool("a")]).load_metadata(file)
+    told = str(caught.value).replace(str(file), "tools.yaml").splitlines()
+    assert told == [
+        "tools.yaml:2:3: a.riskLevel: Input should be 'safe', 'moderate' or 'destructive', not 'awful'",
+        "tools.yaml:4:3: a.relatedTools: this stands beside 'related', which means the same",
+        "tools.yaml:5:3: a.usageHint: should be a mapping or a text, not 5",
+    ]

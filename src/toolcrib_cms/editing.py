@@ -79,7 +79,7 @@ def new_section(
 
 def checked_content(session: Session, template: SectionTemplate, content: Mapping[str, Any]) -> dict[str, Any]:
     """Content that fits its template, and whose images and pages exist."""
-    call = f'cms_getSectionFields(template="{template.key}")'
+    call = f'cms_getSectionFields(sectionDefId="{template.key}")'
     kept = checked(template.fields, content, what=f"the template {template.key!r}", fields_tool=call)
     for _, value in image_fields(template.fields, kept):
         value["id"] = lookup.image(session, str(value["id"])).id  # a file name becomes the id

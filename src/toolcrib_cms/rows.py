@@ -120,8 +120,8 @@ def post_details(post: Post) -> dict[str, Any]:
         **post_row(post),
         "author": post.author,
         "excerpt": post.excerpt,
-        "featureImage": post.feature_image_id,
-        "body": post.body,
+        "featuredImage": post.feature_image_id,
+        "content": post.body,
     }
 
 

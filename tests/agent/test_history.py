@@ -14,7 +14,16 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from toolcrib.agent.history import dump_messages, load_messages, new_parts, user_texts, window
+from toolcrib.agent.history import (
+    dump_messages,
+    just_left,
+    load_messages,
+    new_parts,
+    outline,
+    transcript,
+    user_texts,
+    window,
+)
 
 
 def talk(*steps_of_turns: int) -> list[Any]:
@@ -56,6 +65,30 @@ def test_a_long_one_begins_with_a_whole_turn() -> None:
 def test_the_window_stays_until_it_has_to_leap() -> None:
     begins = [window(talk(*[1] * turns))[0]["parts"][0]["content"] for turns in range(5, 13)]
     assert begins == ["turn 0", "turn 4", "turn 4", "turn 4", "turn 4", "turn 8", "turn 8", "turn 8"]
+
+
+def test_what_left_the_window_is_known_once_at_each_leap() -> None:
+    left = [outline(just_left(talk(*[1] * turns))) for turns in range(5, 11)]
+    first = "; ".join(f'asked "turn {turn}"; called get' for turn in range(4))
+    second = "; ".join(f'asked "turn {turn}"; called get' for turn in range(4, 8))
+    assert left == ["", first, "", "", "", second]
+    assert just_left([]) == []
+
+
+def test_an_outline_keeps_what_is_newest_and_a_transcript_says_who_spoke() -> None:
+    stored = talk(1, 0)
+    assert outline(stored, earlier="earlier") == 'earlier; asked "turn 0"; called get; asked "turn 1"'
+    assert transcript(stored, earlier="earlier").splitlines() == [
+        "summary so far: earlier",
+        "user: turn 0",
+        "call: get({'n': 0})",
+        "result: ok",
+        "assistant: answer 0",
+        "user: turn 1",
+        "assistant: answer 1",
+    ]
+    long = outline(talk(*[0] * 200))
+    assert (len(long) < 1_300, long.startswith("..."), long.endswith('asked "turn 199"')) == (True, True, True)
 
 
 def test_a_turn_longer_than_the_window_keeps_its_request_and_its_end() -> None:

@@ -7,10 +7,11 @@ from pydantic_ai import Agent
 from pydantic_ai.models.function import FunctionModel
 
 from tests.support.agent import Script, Shop, kinds, scripted
-from toolcrib.agent.crib import Crib
+from toolcrib.agent.crib import Crib, Limits
 from toolcrib.agent.events import ToolsEnabled, Warning
 from toolcrib.agent.prompt import Prompt
 from toolcrib.agent.runner import collect, confirm, run
+from toolcrib.agent.turn import SUMMARY
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.surfaces.browse import browse_surface
 from toolcrib.search.index import ToolIndex
@@ -199,3 +200,32 @@ async def test_a_crib_gives_a_toolset_to_an_agent_of_ones_own() -> None:
     script, model = scripted("Hello.")
     await Agent(model, toolsets=[shop.crib(model).toolset()]).run("Hi")
     assert script.tools == [["tool_search"]]
+
+
+async def test_what_leaves_the_window_is_summarized_by_the_model(session: Session) -> None:
+    few = Limits(most_messages=4, keep_messages=2)
+    script, model = scripted("One.", "Two.", "Three.", "They asked for one and two.", "Four.")
+    crib = Shop().crib(model, limits=few)
+    for text in ("first", "second", "third", "fourth"):
+        await run(session, text, crib=crib)
+    assert session.memory.summary == "They asked for one and two."
+    conversation = "user: first\nassistant: One.\nuser: second\nassistant: Two."
+    assert [part.content for part in script.messages[3][0].parts] == [conversation]
+    assert script.instructions[3] == SUMMARY
+    assert "They asked for one and two." in script.instructions[4]
+    assert script.tools[3] == []
+
+
+async def test_without_a_models_summary_there_is_a_list_of_what_was_asked_and_done(session: Session) -> None:
+    few = Limits(most_messages=4, keep_messages=2)
+    _, model = scripted(
+        [("rename_page", {"slug": "home", "title": "Start"})], "Done.", "Two.", RuntimeError("busy"), "Three."
+    )
+    crib = Shop().crib(model, limits=few, pinned=["rename_page"])
+    for text in ("rename it", "second", "third"):
+        await run(session, text, crib=crib)
+    assert session.memory.summary == 'asked "rename it"; called rename_page'
+    off = Shop().crib(scripted("Four.", "Five.")[1], limits=few, summarize=False)
+    for text in ("fourth", "fifth"):
+        await run(session, text, crib=off)
+    assert session.memory.summary == 'asked "rename it"; called rename_page; asked "second"; asked "third"'

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select
 
 import toolcrib_cms
-from toolcrib import Extraction, Risk
+from toolcrib import Entity, Extraction, Risk
 from toolcrib.tools.text import MOST_TOKENS, estimated_tokens, sentences
 from toolcrib_cms import build, cms as cms_module
 from toolcrib_cms.cms import Cms
@@ -102,6 +102,7 @@ async def test_entities_come_out_of_results(cms: Cms) -> None:
         tool = cms.catalog.get(name)
         assert tool.extraction is not None
         first = tool.extraction((await tool.call(arguments)).value)[0]
+        assert isinstance(first, Entity)
         assert (first.type, first.id, first.name) == found
 
 

@@ -12,7 +12,7 @@ async def test_an_image_tells_where_it_is_used(call: Call, refusal: Call) -> Non
     assert (found["id"], found["width"], found["height"], found["mime"]) == ("img_monstera", 1200, 750, "image/jpeg")
     assert {(use["type"], use["id"], use["field"]) for use in found["usedBy"]} == {
         ("section", "sec_plants_gallery", "images[0].image"),
-        ("post", "post_monstera-care", "featureImage"),
+        ("post", "post_monstera-care", "featuredImage"),
         ("entry", "entry_monstera", "image"),
     }
     assert "Did you mean 'monstera.jpg'" in await refusal("cms_findImage", idOrName="monstra.jpg")
@@ -103,7 +103,7 @@ async def test_an_image_in_use_is_deleted_only_by_force(cms: Cms, call: Call, re
     told = await call("cms_deleteImage", image="img_monstera", force=True)
     assert len(told["removedFrom"]) == 3
     assert len((await call("cms_getSectionContent", section="plants/gallery"))["content"]["images"]) == 3
-    assert (await call("cms_getPost", post="monstera-care"))["featureImage"] is None
+    assert (await call("cms_getPost", post="monstera-care"))["featuredImage"] is None
     assert cms.render_site("/site/images/monstera.jpg").status == 404
     assert "There is no image" in await refusal("cms_deleteImage", image="img_monstera")
 

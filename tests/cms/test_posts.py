@@ -10,11 +10,11 @@ async def test_a_new_post_is_a_draft(cms: Cms, call: Call) -> None:
         title="Orchids",
         body="# Orchids\n\nThey **like** mist.",
         tags=["care", "care", " "],
-        featureImage="fern.jpg",
+        featuredImage="fern.jpg",
     )
     assert (made["slug"], made["status"], made["tags"]) == ("orchids", "draft", ["care"])
     read = await call("cms_getPost", post="orchids")
-    assert (read["featureImage"], read["excerpt"]) == ("img_fern", "Orchids They like mist.")
+    assert (read["featuredImage"], read["excerpt"]) == ("img_fern", "Orchids They like mist.")
     assert cms.render_site("/site/posts/orchids").status == 404
     preview = cms.render_site(made["url"]).html
     assert "Preview: this is not public yet" in preview
@@ -22,7 +22,7 @@ async def test_a_new_post_is_a_draft(cms: Cms, call: Call) -> None:
 
 
 async def test_a_post_that_cannot_be_is_refused(refusal: Call) -> None:
-    assert "There is no image" in await refusal("cms_createPost", title="X", body="x", featureImage="no.jpg")
+    assert "There is no image" in await refusal("cms_createPost", title="X", body="x", featuredImage="no.jpg")
     assert "body" in await refusal("cms_createPost", title="X", body="")
     assert "excerpt" in await refusal("cms_createPost", title="X", body="x", excerpt="x" * 301)
 
@@ -35,7 +35,7 @@ async def test_a_post_changes_and_keeps_its_address(cms: Cms, call: Call) -> Non
         body="Short.",
         excerpt="s",
         tags=["sun"],
-        featureImage="",
+        featuredImage="",
         if_version=1,
     )
     assert (told["title"], told["slug"], told["tags"], told["version"]) == ("Winter sun", "winter-light", ["sun"], 2)
@@ -47,7 +47,7 @@ async def test_a_post_changes_and_keeps_its_address(cms: Cms, call: Call) -> Non
 async def test_a_change_of_a_post_that_cannot_be_is_refused(call: Call, refusal: Call) -> None:
     assert "There is no post 'nothing'" in await refusal("cms_updatePost", post="nothing", title="X")
     assert "Nothing to change" in await refusal("cms_updatePost", post="winter-light")
-    assert "There is no image" in await refusal("cms_updatePost", post="winter-light", featureImage="img_x")
+    assert "There is no image" in await refusal("cms_updatePost", post="winter-light", featuredImage="img_x")
     await call("cms_updatePost", post="winter-light", title="Winter sun")
     assert "at version 2, not 1" in await refusal("cms_updatePost", post="winter-light", title="X", if_version=1)
 

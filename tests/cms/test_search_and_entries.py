@@ -1,15 +1,16 @@
 """The tools for searching, for entries and for plans."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from tests.support.calls import Call
-from toolcrib import Entity
 from toolcrib_cms.cms import Cms
 from toolcrib_cms.tools.planning import parts
 
 
-def named(entities: list[Entity]) -> list[tuple[str, str]]:
-    return [(entity.type, entity.id) for entity in entities]
+def named(rows: list[dict[str, str]]) -> list[tuple[str, str]]:
+    return [(row["type"], row["id"]) for row in rows]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +136,7 @@ def test_a_task_falls_into_its_steps(task: str, steps: list[str]) -> None:
     assert parts(task) == steps
 
 
-def _extracted(cms: Cms, name: str, result: object) -> list[Entity]:
+def _extracted(cms: Cms, name: str, result: object) -> list[dict[str, str]]:
     extraction = cms.catalog.get(name).extraction
     assert extraction is not None
-    return list(extraction(result))
+    return [{"type": row["type"], "id": row["id"]} for row in extraction(result) if isinstance(row, Mapping)]

@@ -63,6 +63,14 @@ def test_every_kind_of_section_is_shown(cms: Cms) -> None:
     }
 
 
+@pytest.mark.parametrize("root", ["", "/site"])
+def test_posts_and_images_also_answer_at_the_addresses_that_editors_know(cms: Cms, root: str) -> None:
+    assert cms.render_site(f"{root}/blog/winter-light") == cms.render_site("/site/posts/winter-light")
+    assert cms.render_site(f"{root}/uploads/images/fern.jpg") == cms.render_site("/site/images/fern.jpg")
+    assert cms.render_site(f"{root}/blog/monstera-care").status == 404  # a draft
+    assert cms.render_site(f"{root}/blog/monstera-care?preview=1").status == 200
+
+
 def test_a_post_is_shown_with_author_date_and_tags(cms: Cms) -> None:
     html = cms.render_site("/site/posts/winter-light").html
     assert "By Mira Okafor · 28 October 2026" in html

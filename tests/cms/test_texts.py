@@ -49,7 +49,7 @@ async def test_refusals_say_what_to_do_next(cms: Cms) -> None:
             "cms_getPage": "There is no page 'plnts'. Did you mean 'plants'? See cms_listPages.",
             "cms_getSectionContent": "Home has no sections of the kind 'faq'. Use an id. Its sections: sec_home_hero (hero), sec_home_features (features), sec_home_story (image-text), sec_home_plants (listing), sec_home_voices (testimonials).",
             "cms_deleteImage": "shop-front.jpg is in use: Image with text on Home (section sec_home_story, image). Nothing was deleted. Use cms_replaceImage first, or pass force: true if the user agrees.",
-            "cms_addNavigationItem": "Where should 'Jobs' lead? There is no page 'Jobs'. See cms_listPages. Pass page (a slug) or url. Nothing was added.",
+            "cms_addNavigationItem": "Where should 'Jobs' lead? There is no page 'Jobs'. See cms_listPages. Pass pageId (a slug) or url. Nothing was added.",
             "web_quickSearch": "Web search is not configured: set TAVILY_API_KEY or BRAVE_API_KEY (a key from tavily.com or brave.com/search/api). Tell the user so, and do not make up results. Nothing was looked up.",
         }
     )

@@ -84,14 +84,21 @@ def test_a_reading_tells_how_it_went(
     assert reading.processed is processed
 
 
+def test_rows_of_a_custom_extractor_are_entities_and_bad_rows_lose_no_good_ones() -> None:
+    rows = [{"id": 1, "name": "Home", "type": "Page"}, {"id": 2}, {"name": "x"}, {"id": "3", "name": "Logo"}]
+    read = found(always(rows), {})
+    assert [(one.type, one.id, one.name) for one in read.entities] == [("page", "1", "Home"), ("resource", "3", "Logo")]
+    assert read.reading is Reading.READ
+
+
 def raises(result: Any) -> list[Entity]:
     raise KeyError("matches")
 
 
 @pytest.mark.parametrize(
     "extraction",
-    [raises, always(None), always("page"), always([{"id": 1}]), always(5)],
-    ids=["raises", "none", "text", "dicts", "number"],
+    [raises, always(None), always("page"), always([["p1", "Home"]]), always(5)],
+    ids=["raises", "none", "text", "lists", "number"],
 )
 def test_a_broken_extraction_is_logged_with_the_tools_name(
     extraction: Callable[[Any], Any], caplog: pytest.LogCaptureFixture

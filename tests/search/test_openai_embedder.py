@@ -50,6 +50,7 @@ def make(server: ModelServer, waits: list[float]) -> Iterator[Make]:
             "api_key": KEY,
             "sleep": waits.append,
             "timeout_seconds": PATIENCE,
+            "cache": None,
             **options,
         }
         made.append(OpenAIEmbedder(model, **settings))

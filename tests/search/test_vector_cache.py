@@ -416,6 +416,20 @@ def test_several_processes_write_at_once(tmp_path: Path) -> None:
 def test_an_endpoint_sees_each_text_once_over_two_runs(tmp_path: Path) -> None:
     with serve_model() as server:
         for _ in range(2):
-            with OpenAIEmbedder("m", base_url=server.url) as embedder:
+            with OpenAIEmbedder("m", base_url=server.url, cache=None) as embedder:
                 assert CachedEmbedder(embedder, tmp_path).embed_documents(["a", "b"]).shape == (2, DIMENSIONS)
         assert [request["input"] for request in server.requests] == [["a", "b"]]
+
+
+@pytest.mark.process
+def test_an_endpoint_embedder_keeps_its_documents_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLCRIB_CACHE", str(tmp_path))
+    with serve_model() as server:
+        for _ in range(2):
+            with OpenAIEmbedder("m", base_url=server.url) as embedder:
+                assert embedder.embed_documents(["a", "b"]).shape == (2, DIMENSIONS)
+                assert embedder.dimensions == DIMENSIONS
+        with OpenAIEmbedder("m", base_url=server.url, cache=None) as embedder:
+            embedder.embed_documents(["b"])
+        assert [request["input"] for request in server.requests] == [["a", "b"], ["b"]]
+    assert list((tmp_path / "vectors").iterdir())

@@ -2,10 +2,11 @@
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import httpx2
 import pytest
+from pydantic import Field
 
 from tests.support.agent import Calls, Shop
 from tests.support.server import scene
@@ -80,19 +81,31 @@ def test_extractions_are_run_on_real_results_where_that_does_no_harm() -> None:
     def read(value: list[str]) -> list[Entity]:
         return [Entity(type="x", id=one, name=one) for one in value]
 
+    @shop.catalog.tool
+    async def find(text: Annotated[str, Field(examples=["home"])]) -> list[dict[str, str]]:
+        """Find something."""
+        calls.append(text)
+        return [{"id": "p1", "name": text}]
+
+    @shop.catalog.extractor("find")
+    def rows(value: list[dict[str, str]]) -> list[dict[str, str]]:
+        return value
+
     with scene(shop=shop) as here:
         found = here.http.get("/health/extraction")
     assert found.status_code == 200
     told = found.json()
     assert {**told, "took_ms": 0} == {
         "status": "ok",
-        "checked": 3,
-        "called": ["list_pages"],
+        "tools_with_extraction": 3,
+        "custom_extractors": 2,
+        "checked": 4,
+        "called": ["list_pages", "find"],
         "unproven": ["look_up"],
         "at_fault": [],
         "took_ms": 0,
     }
-    assert calls == ["list"]
+    assert calls == ["list", "home"]
 
 
 @pytest.mark.process

@@ -49,7 +49,7 @@ def field_named(value: object) -> str:
         ({"confirm": "yes"}, "The confirm of 'find' is 'yes', not a bool.", "Give a bool."),
         ({"call": "find"}, "The call of 'find' is 'find', not a function.", "Give a function."),
         ({"extraction": 5}, "The extraction of 'find' is 5, not a function.", "Give a function."),
-        ({"protocol": "Ask."}, "The protocol of 'find' is 'Ask.', not a Protocol.", "Give a Protocol."),
+        ({"protocol": 5}, "The protocol of 'find' is 5, not a Protocol.", "Give a Protocol."),
         (
             {"phrases": "find it"},
             "The phrases of 'find' are 'find it', not a list of texts.",
@@ -147,3 +147,12 @@ def test_a_protocol_renders_as_four_lines_and_leaves_out_what_is_empty() -> None
         "BEFORE: Ask.\nAFTER: Show.\nNEXT: Place it.\nGOTCHA: Slow."
     )
     assert Protocol(gotcha="Slow.").render() == "GOTCHA: Slow."
+    assert Protocol(gotcha="Slow.", notes="Ask twice.").render() == "GOTCHA: Slow.\nAsk twice."
+
+
+def test_a_protocol_can_be_written_as_one_text() -> None:
+    text = "Handle with care.\nBEFORE: None\nAFTER: Show it,\nall of it.\nGOTCHA: Slow.\nGOTCHA: Dear."
+    read = Protocol(notes="Handle with care.", after="Show it,\nall of it.", gotcha="Slow. Dear.")
+    assert Protocol.from_text(text) == read
+    assert make_tool(protocol=text) == make_tool(protocol=read)
+    assert Protocol.from_text("Only a remark: before you ask.") == Protocol(notes="Only a remark: before you ask.")

@@ -5,12 +5,17 @@ kept; what is sent is a window, which moves only between turns and in leaps, bec
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Any, cast
 
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRequest, repair_messages
 
 MOST_MESSAGES = 20
 KEEP_MESSAGES = 10
+_OUTLINE_CHARACTERS = 80  # of each thing that was asked
+_SUMMARY_CHARACTERS = 1_200
+_TRANSCRIPT_CHARACTERS = 600  # of each message
+_SPEAKERS = {"user-prompt": "user", "text": "assistant", "tool-call": "call", "tool-return": "result"}
 
 
 def dump_messages(messages: Iterable[ModelMessage]) -> list[dict[str, Any]]:
@@ -35,6 +40,44 @@ def window(stored: Sequence[Any], *, most: int = MOST_MESSAGES, keep: int = KEEP
     A result never stands without its call. A system prompt in the first message stays, and when a single turn is
     longer than the window, the request that began it stays too.
     """
+    first, begin = _begin(stored, most=most, keep=keep)
+    return [*_system(stored, begin), *first, *stored[begin:]]
+
+
+def just_left(stored: Sequence[Any], *, most: int = MOST_MESSAGES, keep: int = KEEP_MESSAGES) -> list[Any]:
+    """The messages that left the window with the last turn; none while it begins where it began before."""
+    last = max((at for at, message in enumerate(stored) if _begins_turn(message)), default=0)
+    before, now = (_begin(part, most=most, keep=keep)[1] for part in (stored[:last], stored))
+    return list(stored[before:now])
+
+
+def outline(messages: Sequence[Any], *, earlier: str = "") -> str:
+    """What was asked and done, without a model: the user's words and the tools that were called, in order."""
+    turns: list[str] = [earlier] if earlier else []
+    for message in messages:
+        for part in _parts(message):
+            if part.get("part_kind") == "user-prompt" and isinstance(part.get("content"), str):
+                turns.append(f'asked "{" ".join(part["content"].split())[:_OUTLINE_CHARACTERS]}"')
+            elif part.get("part_kind") == "tool-call":
+                turns.append(f"called {part.get('tool_name')}")
+    text = "; ".join(turn for turn, _ in groupby(turns))
+    return text if len(text) <= _SUMMARY_CHARACTERS else f"...{text[-_SUMMARY_CHARACTERS:]}"
+
+
+def transcript(messages: Sequence[Any], *, earlier: str = "") -> str:
+    """The messages as text, a line each, for a model that summarizes them; long ones are cut."""
+    lines = [f"summary so far: {earlier}"] if earlier else []
+    for message in messages:
+        for part in _parts(message):
+            label = _SPEAKERS.get(part.get("part_kind", ""))
+            if label:
+                said = part.get("content") or f"{part.get('tool_name', '')}({part.get('args', '')})"
+                lines.append(f"{label}: {' '.join(str(said).split())[:_TRANSCRIPT_CHARACTERS]}")
+    return "\n".join(lines)
+
+
+def _begin(stored: Sequence[Any], *, most: int, keep: int) -> tuple[list[Any], int]:
+    """What stands before the window, and where it begins."""
     starts = [at for at, message in enumerate(stored) if _begins_turn(message)]
     first: list[Any] = []
     begin = 0
@@ -42,7 +85,7 @@ def window(stored: Sequence[Any], *, most: int = MOST_MESSAGES, keep: int = KEEP
     for end in [*starts[1:], len(stored)]:
         if len(first) + end - begin > most:
             first, begin = _leap(stored, starts, end, keep)
-    return [*_system(stored, begin), *first, *stored[begin:]]
+    return first, begin
 
 
 def _leap(stored: Sequence[Any], starts: Sequence[int], end: int, keep: int) -> tuple[list[Any], int]:

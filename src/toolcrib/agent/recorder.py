@@ -34,6 +34,7 @@ from toolcrib.discovery.tokens import count_tokens, is_exact
 from toolcrib.discovery.toolbox import EXECUTE_TOOL
 from toolcrib.errors import ToolcribError
 from toolcrib.memory.entities import Reading
+from toolcrib.memory.working import WorkingMemory
 from toolcrib.stores.session import Session
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
@@ -83,6 +84,11 @@ class Recorder:
             self.emit(events.Text(delta=piece.part.content))
         elif isinstance(piece, PartDeltaEvent) and isinstance(piece.delta, TextPartDelta) and piece.delta.content_delta:
             self.emit(events.Text(delta=piece.delta.content_delta))
+
+    def summarize(self, text: str) -> WorkingMemory:
+        """Keep what happened before the messages that still go along."""
+        self._memory = self._memory.with_summary(text)
+        return self._memory
 
     def call_started(self, part: ToolCallPart) -> None:
         """The model calls a tool."""

@@ -1,21 +1,34 @@
 """What a YAML file says about tools, so that code and metadata can live apart.
 
-The file maps tool names to `category`, `phrases`, `related`, `risk`, `confirm`, `protocol` and `extraction`. This
-module loads pydantic and a YAML parser; import it late.
+The file maps tool names to `category`, `phrases`, `related`, `risk`, `confirm`, `protocol` and `extraction`; `ALIASES`
+are other spellings of these keys. A protocol is a mapping, or one text with lines such as `BEFORE: ...`. This module
+loads pydantic and a YAML parser; import it late.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError, field_validator
 
 from toolcrib.errors import MetadataError, did_you_mean
 from toolcrib.tools.extraction import Extraction
 from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.tool import Risk, Tool
 from toolcrib.yaml_file import Place, YamlDocument
+
+# Keys as JavaScript frameworks spell them, and what each is called here.
+ALIASES = {
+    "hypotheticalQueries": "phrases",
+    "relatedTools": "related",
+    "riskLevel": "risk",
+    "requiresConfirmation": "confirm",
+    "usageHint": "protocol",
+    "nameField": "name_field",
+    "idField": "id_field",
+    "isArray": "is_array",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +46,10 @@ class Metadata:
 def read_metadata(path: Path) -> dict[str, Metadata]:
     """What a file says, by tool name; all its mistakes are reported at once."""
     document = YamlDocument.read(path)
-    mistakes = list(_duplicates(document))
+    mistakes = [*_duplicates(document), *_said_twice(document)]
     entries: dict[str, _Entry] = {}
     try:
-        entries = _ENTRIES.validate_python(document.value)
+        entries = _ENTRIES.validate_python({name: _translated(entry) for name, entry in document.value.items()})
     except ValidationError as error:
         mistakes += _misfits(document, error)
     if mistakes:
@@ -51,6 +64,32 @@ def read_metadata(path: Path) -> dict[str, Metadata]:
     }
 
 
+def _translated(value: object) -> object:
+    """The same with every key as it is called here."""
+    if not isinstance(value, dict):
+        return value
+    known = cast("dict[object, object]", value)
+    return {ALIASES.get(str(key), key): _translated(held) for key, held in known.items()}
+
+
+def _said_twice(document: YamlDocument) -> Iterator[tuple[Place, str]]:
+    """Keys of which the file has both spellings."""
+    for path, place in document.places.items():
+        *above, key = path
+        if key in ALIASES and (*above, ALIASES[key]) in document.places:
+            yield place, f"{_dotted(path)}: this stands beside {ALIASES[key]!r}, which means the same"
+
+
+def _as_written(document: YamlDocument, path: Sequence[str | int]) -> list[str | int]:
+    """A path of keys in the spelling of the file."""
+    written: list[str | int] = []
+    for key in path:
+        spellings = [key, *(alias for alias, known in ALIASES.items() if known == key)]
+        places = (tuple(map(str, (*written, spelling))) for spelling in spellings)
+        written.append(next((s for s, place in zip(spellings, places, strict=True) if place in document.places), key))
+    return written
+
+
 class _Entry(BaseModel, extra="forbid"):
     category: str = ""
     phrases: tuple[str, ...] = ()
@@ -60,13 +99,18 @@ class _Entry(BaseModel, extra="forbid"):
     protocol: Protocol | None = None
     extraction: Extraction | None = None
 
+    @field_validator("protocol", mode="before")
+    @classmethod
+    def _read_text(cls, value: object) -> object:
+        return Protocol.from_text(value) if isinstance(value, str) else value
+
 
 _ENTRIES = TypeAdapter(dict[str, _Entry])
 _INNER_KEYS = {kind.__name__.lower(): [known.name for known in fields(kind)] for kind in (Protocol, Extraction)}
 
 _IN_WORDS_OF_YAML = {
     "model_type": "should be a mapping",
-    "dataclass_type": "should be a mapping",
+    "dataclass_type": "should be a mapping or a text",
     "tuple_type": "should be a list",
 }
 
@@ -78,7 +122,8 @@ def _duplicates(document: YamlDocument) -> Iterator[tuple[Place, str]]:
 
 def _misfits(document: YamlDocument, error: ValidationError) -> Iterator[tuple[Place, str]]:
     for one in error.errors(include_url=False, include_context=False):
-        yield document.place(one["loc"]), f"{_dotted(one['loc'])}: {_what_is_wrong(one)}"
+        path = _as_written(document, one["loc"])
+        yield document.place(path), f"{_dotted(path)}: {_what_is_wrong(one)}"
 
 
 def _what_is_wrong(error: Mapping[str, Any]) -> str:

@@ -320,7 +320,7 @@ class Toolbox:
         """
         tool = self._surface.get(name) or self.find(name)
         if tool is None:
-            return refusals.unknown(name, [*self._surface, *(tool.name for tool in self._known())], self._finder)
+            return refusals.unknown(name, [*self.surface, *self._known()], self._finder)
         name = tool.name  # also where it was given as `category.name`
         verdict = Verdict(Decision.ALLOW) if name in self._surface else self.verdict(tool)
         if verdict.decision is Decision.DENY:

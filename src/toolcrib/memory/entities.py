@@ -4,7 +4,7 @@ An extraction is foreign code on foreign data: whatever it does, the run goes on
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -18,6 +18,7 @@ from toolcrib.tools.tool import Tool
 MOST_FROM_ONE_RESULT = 5
 MOST_ID_CHARACTERS = 256  # a longer one fills the prompt, and one cut short names nothing
 MOST_NAME_CHARACTERS = 200
+UNTYPED = "resource"  # the type of a row that names none
 
 logger = logging.getLogger(__name__)
 
@@ -61,11 +62,21 @@ def find_entities(tool: Tool, result: ToolResult, *, at: datetime) -> Found:
     return Found(reading=Reading.READ, entities=entities)
 
 
-def _checked(given: object) -> Sequence[Entity]:
+def _checked(given: object) -> list[Entity]:
     items = cast("Sequence[object]", given) if isinstance(given, list | tuple) else [given]
-    if wrong := [item for item in items if not isinstance(item, Entity)]:
-        raise TypeError(f"An extraction gives a list of Entity, not of {type(wrong[0]).__name__}.")
-    return cast("Sequence[Entity]", items)
+    return [entity for item in items if (entity := _entity(item)) is not None]
+
+
+def _entity(item: object) -> Entity | None:
+    """A custom extractor's entity, or the one that its row describes; a row without an id or a name gives none."""
+    if isinstance(item, Entity):
+        return item
+    if not isinstance(item, Mapping):
+        raise TypeError(f"An extraction gives a list of Entity or of rows, not of {type(item).__name__}.")
+    row = cast("Mapping[str, object]", item)
+    if row.get("id") in (None, "") or row.get("name") in (None, ""):
+        return None
+    return Entity(type=str(row.get("type") or UNTYPED), id=str(row["id"]), name=str(row["name"]))
 
 
 def _first_few(entities: Sequence[Entity], at: datetime) -> Iterator[Entity]:
@@ -76,7 +87,7 @@ def _first_few(entities: Sequence[Entity], at: datetime) -> Iterator[Entity]:
             continue  # a model could not repeat such an id, so it could do nothing with the entity
         taken.add(key)
         name = clean(entity.name, MOST_NAME_CHARACTERS) or entity.id
-        yield replace(entity, type=clean(entity.type, MOST_NAME_CHARACTERS), name=name, seen_at=at)
+        yield replace(entity, type=clean(entity.type, MOST_NAME_CHARACTERS).lower(), name=name, seen_at=at)
         if len(taken) == MOST_FROM_ONE_RESULT:
             return
 

@@ -246,6 +246,8 @@ class ExtractionHealth(Shape):
     """Whether entities can be extracted from the results of tools."""
 
     status: Literal["ok", "degraded"]
+    tools_with_extraction: int = Field(examples=[28], description="Tools that declare where their entities stand.")
+    custom_extractors: int = Field(examples=[2], description="Tools that read their results with a function.")
     checked: int = Field(examples=[24], description="Tools whose extraction ran.")
     called: list[str] = Field(examples=[["cms_listPages"]], description="Tools that were called.")
     unproven: list[str] = Field(

@@ -44,7 +44,8 @@ class Extraction:
         return Entity(type=self.type, id=str(identity), name=str(identity if name is None else name))
 
 
-CustomExtractor: TypeAlias = Callable[[Any], Sequence[Entity]]
+# Entities, or rows with `id`, `name` and `type`: rows without an id or a name are passed over.
+CustomExtractor: TypeAlias = Callable[[Any], Sequence[Entity | Mapping[str, Any]]]
 Extractor: TypeAlias = Extraction | CustomExtractor
 
 

@@ -21,7 +21,7 @@ class ToolOptions(TypedDict, total=False):
     related: Iterable[str]
     risk: Risk | str
     confirm: bool
-    protocol: Protocol | None
+    protocol: Protocol | str | None  # a text has lines such as `BEFORE: ...`
     extraction: Extractor | None
 
 

@@ -1,6 +1,7 @@
 """How to use a tool: what to do before, after and next, and what goes wrong. Not for finding it."""
 
-from dataclasses import dataclass, fields
+import re
+from dataclasses import dataclass
 from typing import ClassVar
 
 
@@ -15,8 +16,23 @@ class Protocol:
     after: str = ""
     next: str = ""
     gotcha: str = ""
+    notes: str = ""  # what stands under no label
+
+    @classmethod
+    def from_text(cls, text: str) -> "Protocol":
+        """Notes written as one text: lines `BEFORE: ...` to `GOTCHA: ...`, and what stands before the first of them."""
+        notes, *labelled = _LABEL.split(text)
+        found = {"notes": notes.strip()}
+        for label, said in zip(labelled[::2], labelled[1::2], strict=True):
+            known = found.get(label.lower(), "")
+            found[label.lower()] = " ".join(part for part in (known, said.strip()) if part and part != "None")
+        return cls(**found)
 
     def render(self) -> str:
-        """The notes as lines `BEFORE: ...` to `GOTCHA: ...`; what is empty is left out."""
-        notes = ((field.name.upper(), getattr(self, field.name)) for field in fields(self))
-        return "\n".join(f"{label}: {text}" for label, text in notes if text)
+        """The notes as lines `BEFORE: ...` to `GOTCHA: ...`, plain notes last; what is empty is left out."""
+        lines = [f"{label}: {getattr(self, label.lower())}" for label in LABELS if getattr(self, label.lower())]
+        return "\n".join([*lines, *([self.notes] if self.notes else [])])
+
+
+LABELS = ("BEFORE", "AFTER", "NEXT", "GOTCHA")
+_LABEL = re.compile(rf"^[ \t]*({'|'.join(LABELS)}):[ \t]*", re.MULTILINE)

@@ -100,6 +100,8 @@ class Tool:
         checked(name, "confirm", self.confirm, bool)
         checked_callable(name, "call", self.call)
         checked_schema(name, self.parameters)
+        if isinstance(cast("object", self.protocol), str):
+            object.__setattr__(self, "protocol", Protocol.from_text(cast("str", self.protocol)))
         if self.protocol is not None:
             checked(name, "protocol", self.protocol, Protocol)
         if self.extraction is not None:

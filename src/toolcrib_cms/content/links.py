@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 SITE = "/site"
+ROOTS = (SITE, "/blog/", "/uploads/images/")  # where the site answers
 _SAFE_SCHEMES = ("http", "https", "mailto", "tel")
 
 

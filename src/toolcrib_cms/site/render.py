@@ -41,7 +41,10 @@ class Rendered:
 
 
 def render(store: SiteStore, path: str) -> Rendered:
-    """What a visitor gets at a path such as `/site/plants` or `/site/posts/winter-light?preview=1`."""
+    """What a visitor gets at a path such as `/site/plants` or `/site/posts/winter-light?preview=1`.
+
+    Posts also answer at `/blog/{slug}` and images at `/uploads/images/{name}`, with or without `/site` before them.
+    """
     asked = urlsplit(path)
     preview = "preview" in parse_qs(asked.query)
     steps = [unquote(step) for step in asked.path.removeprefix(SITE).split("/") if step]
@@ -49,18 +52,21 @@ def render(store: SiteStore, path: str) -> Rendered:
         match steps:
             case ["assets", name]:
                 return _asset(name)
-            case ["images", name]:
+            case ["images", name] | ["uploads", "images", name]:
                 return _image(session, store, name, small="thumbnail" in parse_qs(asked.query)) or _missing(session)
-            case ["posts", slug]:
-                post = session.scalars(select(Post).where(Post.slug == slug)).first()
-                if post and (preview or post.status == Status.PUBLISHED):
-                    return _page(session, "post.html", post_view(session, post), title=post.title)
+            case ["posts" | "blog", slug] if post := _post(session, slug, preview=preview):
+                return _page(session, "post.html", post_view(session, post), title=post.title)
             case _:
                 page = session.scalars(select(Page).where(Page.slug == (steps[-1] if steps else HOME))).first()
                 wanted = "/".join(steps) if steps != [HOME] else ""
                 if page and page_path(page) == wanted and (preview or page.status == Status.PUBLISHED):
                     return _page(session, "page.html", page_view(session, page), title=page.title)
         return _missing(session)
+
+
+def _post(session: Session, slug: str, *, preview: bool) -> Post | None:
+    post = session.scalars(select(Post).where(Post.slug == slug)).first()
+    return post if post and (preview or post.status == Status.PUBLISHED) else None
 
 
 def _page(session: Session, template: str, view: dict[str, Any], *, title: str, status: int = 200) -> Rendered:

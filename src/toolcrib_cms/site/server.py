@@ -4,7 +4,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 
 from toolcrib_cms.cms import Cms
-from toolcrib_cms.content.links import SITE
+from toolcrib_cms.content.links import ROOTS, SITE
 
 # No scripts at all, and nothing from elsewhere but pictures: whatever an agent was talked into writing stays text.
 POLICY: Final = "default-src 'none'; style-src 'self'; img-src 'self' https:; form-action 'none'; base-uri 'none'"
@@ -15,7 +15,7 @@ def site_server(cms: Cms, port: int = 0) -> ThreadingHTTPServer:
 
     class Visit(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            if not self.path.startswith(SITE):
+            if not self.path.startswith(ROOTS):
                 self.send_response(302)
                 self.send_header("Location", SITE)
                 self.send_header("Content-Length", "0")

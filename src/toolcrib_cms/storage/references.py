@@ -35,7 +35,7 @@ def uses_of_images(session: Session) -> Iterator[tuple[str, Use]]:
             name = f"{section.template.label} on {section.page.title}"
             yield str(value.get("id")), Use(kind="section", id=section.id, name=name, place=place)
     for post in session.scalars(select(Post).where(Post.feature_image_id.is_not(None))):
-        yield str(post.feature_image_id), Use(kind="post", id=post.id, name=post.title, place="featureImage")
+        yield str(post.feature_image_id), Use(kind="post", id=post.id, name=post.title, place="featuredImage")
     for entry, collection in session.execute(select(Entry, Collection).join(Collection)):
         for place, value in image_fields(collection.fields, entry.data):
             yield str(value.get("id")), Use(kind="entry", id=entry.id, name=entry.title, place=place)

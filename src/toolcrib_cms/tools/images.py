@@ -17,7 +17,7 @@ from toolcrib_cms.storage import lookup
 from toolcrib_cms.storage.models import Image, Section
 from toolcrib_cms.storage.references import uses_of_image, uses_of_images
 from toolcrib_cms.store import SiteStore
-from toolcrib_cms.tools.arguments import AltText, Cursor, ImageField, ImageRef, Limit, Row, SectionRef
+from toolcrib_cms.tools.arguments import AltText, Cursor, ImageField, ImageId, Limit, Row, SectionId
 
 
 class ImageTools:
@@ -80,18 +80,18 @@ class ImageTools:
 
     def cms_addImageToSection(
         self,
-        section: SectionRef,
-        image: ImageRef,
-        field: ImageField | None = None,
+        pageSectionId: SectionId,
+        imageId: ImageId,
+        imageField: ImageField = None,
         alt: AltText | None = None,
     ) -> Row:
         """Put an image from the library into a section that has none yet, or add it to a gallery."""
         with self._store.transaction() as session:
-            found, shown = lookup.section(session, section), lookup.image(session, image)
-            if field is None and (gallery := _list_field(found)):
+            found, shown = lookup.section(session, pageSectionId), lookup.image(session, imageId)
+            if imageField is None and (gallery := _list_field(found)):
                 items = [*found.content.get(gallery, ()), {"image": _value(shown, alt)}]
                 return _changed(session, found, {gallery: items}, shown)
-            name = _image_field(found, field)
+            name = _image_field(found, imageField)
             if found.content.get(name):
                 raise RefusalError(
                     f"{name!r} of {found.id} shows an image already.",
@@ -101,24 +101,24 @@ class ImageTools:
 
     def cms_updateSectionImage(
         self,
-        section: SectionRef,
-        image: ImageRef,
-        field: ImageField | None = None,
+        pageSectionId: SectionId,
+        imageId: ImageId,
+        imageField: ImageField = None,
         alt: AltText | None = None,
     ) -> Row:
         """Change which image a section shows, for instance its background or its portrait."""
         with self._store.transaction() as session:
-            found, shown = lookup.section(session, section), lookup.image(session, image)
-            return _changed(session, found, {_image_field(found, field): _value(shown, alt)}, shown)
+            found, shown = lookup.section(session, pageSectionId), lookup.image(session, imageId)
+            return _changed(session, found, {_image_field(found, imageField): _value(shown, alt)}, shown)
 
     def cms_replaceImage(
         self,
-        image: ImageRef,
+        imageId: ImageId,
         replacement: Annotated[str, Field(description="Id or file name of the image to use instead", min_length=1)],
     ) -> Row:
         """Replace an image everywhere it is used on the site with another one."""
         with self._store.transaction() as session:
-            old, new = lookup.image(session, image), lookup.image(session, replacement)
+            old, new = lookup.image(session, imageId), lookup.image(session, replacement)
             if old.id == new.id:
                 raise RefusalError(f"Both are {old.id}.", hint="Give two different images. Nothing was changed.")
             uses = uses_of_image(session, old.id)
@@ -135,12 +135,12 @@ class ImageTools:
 
     def cms_deleteImage(
         self,
-        image: ImageRef,
+        imageId: ImageId,
         force: Annotated[bool, Field(description="Delete it although it is in use; those places lose it")] = False,
     ) -> Row:
         """Delete an image from the media library. Refused while a page or post still uses it, unless forced."""
         with self._store.transaction() as session:
-            found = lookup.image(session, image)
+            found = lookup.image(session, imageId)
             uses = uses_of_image(session, found.id)
             if uses and not force:
                 raise RefusalError(

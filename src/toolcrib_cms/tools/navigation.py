@@ -15,7 +15,7 @@ from toolcrib_cms.storage import lookup
 from toolcrib_cms.storage.columns import new_id
 from toolcrib_cms.storage.models import MENUS, NavigationItem
 from toolcrib_cms.store import SiteStore
-from toolcrib_cms.tools.arguments import ItemRef, Menu, PageRef, Position, Row
+from toolcrib_cms.tools.arguments import PAGE, ItemRef, Menu, PageRef, Position, Row
 
 Label = Annotated[str, Field(description="Text of the link", min_length=1, max_length=60)]
 Address = Annotated[str, Field(description="Address, http or https, or a path such as /site/blog", min_length=1)]
@@ -53,8 +53,9 @@ class NavigationTools:
         self,
         label: Label,
         menu: Menu = "header",
-        page: Annotated[
-            PageRef | None, Field(description="Id or slug of the page; the page named as the label if left out")
+        pageId: Annotated[
+            PageRef | None,
+            Field(description="Id or slug of the page; the page named as the label if left out", validation_alias=PAGE),
         ] = None,
         url: Address | None = None,
         position: Position | None = None,
@@ -62,9 +63,9 @@ class NavigationTools:
         """Add a link to the header or footer menu, to a page of the site or to any address."""
         with self._store.transaction() as session:
             others = _items(session, menu)
-            if page is None and url is None:
-                page = _page_named(session, label)
-            page_id, address = _target(session, page, url)
+            if pageId is None and url is None:
+                pageId = _page_named(session, label)
+            page_id, address = _target(session, pageId, url)
             if any((item.page_id, item.url) == (page_id, address) for item in others):
                 raise RefusalError(
                     f"The {menu} menu leads there already.",
@@ -81,19 +82,19 @@ class NavigationTools:
         self,
         item: ItemRef,
         label: Label | None = None,
-        page: PageRef | None = None,
+        pageId: Annotated[PageRef | None, Field(validation_alias=PAGE)] = None,
         url: Address | None = None,
         position: Annotated[int | None, Field(description="New place counted from 0", ge=0)] = None,
     ) -> Row:
         """Change a menu link: its label, its target or its place in the menu."""
         with self._store.transaction() as session:
             found = lookup.navigation_item(session, item)
-            if all(value is None for value in (label, page, url, position)):
-                raise RefusalError("Nothing to change was given.", hint="Pass label, page, url or position.")
+            if all(value is None for value in (label, pageId, url, position)):
+                raise RefusalError("Nothing to change was given.", hint="Pass label, pageId, url or position.")
             if label is not None:
                 found.label = label
-            if page is not None or url is not None:
-                found.page_id, found.url = _target(session, page, url)
+            if pageId is not None or url is not None:
+                found.page_id, found.url = _target(session, pageId, url)
             if position is not None:
                 found.place = place_at([one for one in _items(session, found.menu) if one is not found], position)
             session.flush()
@@ -136,13 +137,13 @@ def _page_named(session: Session, label: str) -> str:
         return lookup.page(session, label).id
     except RefusalError as error:
         raise RefusalError(
-            f"Where should {label!r} lead? {error}", hint="Pass page (a slug) or url. Nothing was added."
+            f"Where should {label!r} lead? {error}", hint="Pass pageId (a slug) or url. Nothing was added."
         ) from error
 
 
 def _target(session: Session, page: str | None, url: str | None) -> tuple[str | None, str | None]:
     if page is not None and url is not None:
-        raise RefusalError("A link has one target.", hint="Pass either page or url.")
+        raise RefusalError("A link has one target.", hint="Pass either pageId or url.")
     if page is not None:
         return lookup.page(session, page).id, None
     assert url is not None

@@ -20,6 +20,7 @@ from toolcrib_cms.tools.arguments import (
     IfVersion,
     Limit,
     MetaDescription,
+    PageId,
     PageRef,
     Row,
     SectionContent,
@@ -35,7 +36,7 @@ class NewSection(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    template: TemplateKey
+    sectionDefId: TemplateKey
     content: SectionContent
 
 
@@ -59,14 +60,14 @@ class PageTools:
 
     def cms_getPage(
         self,
-        page: PageRef,
+        pageId: PageId,
         includeContent: Annotated[bool, Field(description="Also return the content of its sections")] = False,
     ) -> Row:
         """Get one page by id or slug: title, address, status and search-engine settings. Pass includeContent to have
         the texts of its sections as well.
         """
         with self._store.transaction() as session:
-            return page_details(lookup.page(session, page), with_content=includeContent)
+            return page_details(lookup.page(session, pageId), with_content=includeContent)
 
     def cms_createPage(
         self,
@@ -101,10 +102,10 @@ class PageTools:
             )
             for number, section in enumerate(sections):
                 try:
-                    new_section(session, made, lookup.template(session, section.template), section.content)
+                    new_section(session, made, lookup.template(session, section.sectionDefId), section.content)
                 except RefusalError as error:
                     raise RefusalError(
-                        f"No page was created. Section {number} ({section.template}): {error}"
+                        f"No page was created. Section {number} ({section.sectionDefId}): {error}"
                     ) from error
             return {
                 **page_details(made, with_content=False),
@@ -113,7 +114,7 @@ class PageTools:
 
     def cms_updatePage(
         self,
-        page: PageRef,
+        pageId: PageId,
         title: Title | None = None,
         slug: Slug | None = None,
         parent: Annotated[str | None, Field(description="Id or slug of the page above it; empty for none")] = None,
@@ -125,7 +126,7 @@ class PageTools:
         stay as they are.
         """
         with self._store.transaction() as session:
-            found = lookup.page(session, page)
+            found = lookup.page(session, pageId)
             lookup.refuse_stale(found, if_version, reader="cms_getPage")
             if all(value is None for value in (title, slug, parent, status, metaDescription)):
                 raise RefusalError(
@@ -149,12 +150,12 @@ class PageTools:
 
     def cms_deletePage(
         self,
-        page: PageRef,
+        pageId: PageId,
         dryRun: Annotated[bool, Field(description="Only say what would be deleted")] = False,
     ) -> Row:
         """Delete a whole page and everything on it. Menu links that point to it are removed as well and reported."""
         with self._store.transaction() as session:
-            found = lookup.page(session, page)
+            found = lookup.page(session, pageId)
             if found.slug == HOME:
                 raise RefusalError("The home page cannot be deleted.", hint="Change its sections instead.")
             uses = uses_of_page(session, found)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 from sqlalchemy import select
 
 from toolcrib_cms.content.markdown import excerpt_of
@@ -15,13 +15,14 @@ from toolcrib_cms.storage import lookup
 from toolcrib_cms.storage.columns import Status, new_id, now
 from toolcrib_cms.storage.models import Post
 from toolcrib_cms.store import SiteStore
-from toolcrib_cms.tools.arguments import Cursor, IfVersion, Limit, PostRef, Row, StatusName
+from toolcrib_cms.tools.arguments import Cursor, IfVersion, Limit, PostId, Row, StatusName
 
 Headline = Annotated[str, Field(description="Headline of the post", min_length=1, max_length=200)]
-Body = Annotated[str, Field(description="Text in Markdown", min_length=1, max_length=100_000)]
+CONTENT = AliasChoices("content", "body")
+FEATURED_IMAGE = AliasChoices("featuredImage", "featureImage")
+Markdown = Annotated[str, Field(description="Text in Markdown", min_length=1, max_length=100_000)]
 Excerpt = Annotated[str, Field(description="Short summary", max_length=300)]
 Tags = Annotated[list[Annotated[str, Field(min_length=1, max_length=40)]], Field(max_length=20)]
-LeadImage = Annotated[str, Field(description="Id or file name of an image in the library")]
 
 
 class PostTools:
@@ -46,10 +47,13 @@ class PostTools:
     def cms_createPost(
         self,
         title: Headline,
-        body: Body,
+        content: Annotated[Markdown, Field(validation_alias=CONTENT)],
         excerpt: Excerpt = "",
         tags: Tags | None = None,
-        featureImage: LeadImage | None = None,
+        featuredImage: Annotated[
+            str | None,
+            Field(description="Id or file name of an image in the library", validation_alias=FEATURED_IMAGE),
+        ] = None,
         author: Annotated[str, Field(description="Who wrote it", max_length=80)] = "",
     ) -> Row:
         """Write a new blog post and save it as a draft."""
@@ -58,11 +62,11 @@ class PostTools:
                 id=new_id("post"),
                 slug=new_slug(session, Post, title, None),
                 title=title,
-                body=body,
-                excerpt=excerpt or excerpt_of(body),
+                body=content,
+                excerpt=excerpt or excerpt_of(content),
                 author=author,
                 tags=_clean(tags or []),
-                feature_image_id=lookup.image(session, featureImage).id if featureImage else None,
+                feature_image_id=lookup.image(session, featuredImage).id if featuredImage else None,
             )
             session.add(made)
             session.flush()
@@ -70,43 +74,45 @@ class PostTools:
 
     def cms_updatePost(
         self,
-        post: PostRef,
+        postId: PostId,
         title: Headline | None = None,
-        body: Body | None = None,
+        content: Annotated[Markdown | None, Field(validation_alias=CONTENT)] = None,
         excerpt: Excerpt | None = None,
         tags: Annotated[Tags | None, Field(description="Tags; these replace the old ones")] = None,
-        featureImage: Annotated[str | None, Field(description="Id of the lead image; empty removes it")] = None,
+        featuredImage: Annotated[
+            str | None, Field(description="Id of the lead image; empty removes it", validation_alias=FEATURED_IMAGE)
+        ] = None,
         if_version: IfVersion | None = None,
     ) -> Row:
         """Change the headline, text, tags or lead image of a blog post."""
         with self._store.transaction() as session:
-            found = lookup.post(session, post)
+            found = lookup.post(session, postId)
             lookup.refuse_stale(found, if_version, reader="cms_getPost")
-            if all(value is None for value in (title, body, excerpt, tags, featureImage)):
+            if all(value is None for value in (title, content, excerpt, tags, featuredImage)):
                 raise RefusalError(
-                    "Nothing to change was given.", hint="Pass title, body, excerpt, tags or featureImage."
+                    "Nothing to change was given.", hint="Pass title, content, excerpt, tags or featuredImage."
                 )
             if title is not None:
                 found.title = title  # the address stays: links to it keep working
-            if body is not None:
-                found.body = body
+            if content is not None:
+                found.body = content
             if excerpt is not None:
                 found.excerpt = excerpt
             if tags is not None:
                 found.tags = _clean(tags)
-            if featureImage is not None:
-                found.feature_image_id = lookup.image(session, featureImage).id if featureImage else None
+            if featuredImage is not None:
+                found.feature_image_id = lookup.image(session, featuredImage).id if featuredImage else None
             session.flush()
             return {**post_row(found), "summary": f"Updated the post {found.title!r}."}
 
     def cms_publishPost(
         self,
-        post: PostRef,
+        postId: PostId,
         publishedAt: Annotated[datetime | None, Field(description="Date to show; now when left out")] = None,
     ) -> Row:
         """Publish a draft blog post so that visitors can read it."""
         with self._store.transaction() as session:
-            found = lookup.post(session, post)
+            found = lookup.post(session, postId)
             if found.status == Status.PUBLISHED and publishedAt is None:
                 raise RefusalError(f"{found.title!r} is public already.", hint="Nothing was changed.")
             found.status = Status.PUBLISHED
@@ -114,20 +120,20 @@ class PostTools:
             session.flush()
             return {**post_row(found), "summary": f"{found.title!r} is public now."}
 
-    def cms_archivePost(self, post: PostRef) -> Row:
+    def cms_archivePost(self, postId: PostId) -> Row:
         """Archive a blog post: visitors no longer see it, but it is kept."""
         with self._store.transaction() as session:
-            found = lookup.post(session, post)
+            found = lookup.post(session, postId)
             if found.status == Status.ARCHIVED:
                 raise RefusalError(f"{found.title!r} is archived already.", hint="Nothing was changed.")
             found.status = Status.ARCHIVED
             session.flush()
             return {**post_row(found), "summary": f"{found.title!r} is archived: kept, but hidden from visitors."}
 
-    def cms_deletePost(self, post: PostRef) -> Row:
+    def cms_deletePost(self, postId: PostId) -> Row:
         """Delete a blog post for good."""
         with self._store.transaction() as session:
-            found = lookup.post(session, post)
+            found = lookup.post(session, postId)
             row = {"id": found.id, "title": found.title, "slug": found.slug}
             session.delete(found)
             return {**row, "deleted": True, "summary": f"Deleted the post {found.title!r}."}
@@ -151,10 +157,10 @@ class PostTools:
             rows, after = lookup.paged(session, query, limit, cursor)
             return {"posts": [post_row(row) for row in rows], "nextCursor": after}
 
-    def cms_getPost(self, post: PostRef) -> Row:
+    def cms_getPost(self, postId: PostId) -> Row:
         """Get one blog post with its text, tags and status."""
         with self._store.transaction() as session:
-            return post_details(lookup.post(session, post))
+            return post_details(lookup.post(session, postId))
 
 
 def _clean(tags: Sequence[str]) -> list[str]:

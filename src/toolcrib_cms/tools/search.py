@@ -1,12 +1,11 @@
 """Search: content by meaning, and things by approximate names."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from toolcrib import Entity
 from toolcrib_cms.content.slugs import slug_of
 from toolcrib_cms.content_index import ContentIndex, ContentType, Piece
 from toolcrib_cms.errors import RefusalError
@@ -32,7 +31,14 @@ class SearchTools:
 
     def search_vector(
         self,
-        query: Annotated[str, Field(description="What the content should be about, in any language", min_length=1)],
+        query: Annotated[
+            str,
+            Field(
+                description="What the content should be about, in any language",
+                min_length=1,
+                examples=["opening hours"],
+            ),
+        ],
         types: Annotated[
             list[ContentType] | None, Field(description="Only these kinds of content; all but images when left out")
         ] = None,
@@ -55,7 +61,9 @@ class SearchTools:
 
     def cms_findResource(
         self,
-        name: Annotated[str, Field(description="Name, or part of it; small mistakes are fine", min_length=1)],
+        name: Annotated[
+            str, Field(description="Name, or part of it; small mistakes are fine", min_length=1, examples=["home"])
+        ],
         type: Annotated[ContentType | None, Field(description="Only this kind of content")] = None,
     ) -> Row:
         """Find a page, post, section, image or entry by an approximate name and return its id."""
@@ -96,16 +104,11 @@ def _similar(wanted: str, known: str) -> float:
     return max(whole, near * (0.75 + 0.2 * cover))
 
 
-def entities(rows: Iterable[Row]) -> list[Entity]:
-    """The entities of results whose every row says its own type."""
-    return [Entity(type=row["type"], id=row["id"], name=row["name"]) for row in list(rows)[:_MOST_MATCHES]]
+def entities_of_search(result: Row) -> list[Row]:
+    """What `search_vector` found; each row says its own type."""
+    return result.get("results", [])
 
 
-def entities_of_search(result: Row) -> list[Entity]:
-    """What `search_vector` found."""
-    return entities(result.get("results", ()))
-
-
-def entities_of_lookup(result: Row) -> list[Entity]:
+def entities_of_lookup(result: Row) -> list[Row]:
     """What `cms_findResource` found."""
-    return entities(result.get("matches", ()))
+    return result.get("matches", [])

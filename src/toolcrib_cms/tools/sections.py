@@ -16,11 +16,11 @@ from toolcrib_cms.storage.models import SectionTemplate
 from toolcrib_cms.store import SiteStore
 from toolcrib_cms.tools.arguments import (
     IfVersion,
-    PageRef,
+    PageId,
     Position,
     Row,
     SectionContent,
-    SectionRef,
+    SectionId,
     TemplateKey,
 )
 
@@ -65,10 +65,10 @@ class SectionTools:
                 ]
             }
 
-    def cms_getSectionFields(self, template: TemplateKey) -> Row:
+    def cms_getSectionFields(self, sectionDefId: TemplateKey) -> Row:
         """Describe the fields of a section template: their names, types, limits and which are required."""
         with self._store.transaction() as session:
-            found = lookup.template(session, template)
+            found = lookup.template(session, sectionDefId)
             fields = found.fields["properties"]
             return {
                 "id": found.key,
@@ -81,25 +81,25 @@ class SectionTools:
 
     def cms_addSectionToPage(
         self,
-        page: PageRef,
-        template: TemplateKey,
+        pageId: PageId,
+        sectionDefId: TemplateKey,
         content: SectionContent | None = None,
         position: Position | None = None,
     ) -> Row:
         """Add a new section to a page from a template, at the end or at a given position."""
         with self._store.transaction() as session:
-            owner = lookup.page(session, page)
-            made = new_section(session, owner, lookup.template(session, template), content, position)
+            owner = lookup.page(session, pageId)
+            made = new_section(session, owner, lookup.template(session, sectionDefId), content, position)
             return {
                 **section_details(made),
                 "position": owner.sections.index(made),
                 "url": page_url(owner),
-                "summary": f"Added a section {template!r} to {owner.title!r}.",
+                "summary": f"Added a section {sectionDefId!r} to {owner.title!r}.",
             }
 
     def cms_updateSectionContent(
         self,
-        section: SectionRef,
+        pageSectionId: SectionId,
         content: Annotated[
             dict[str, Any], Field(description="Fields to change; null clears a field, lists are replaced whole")
         ],
@@ -109,7 +109,7 @@ class SectionTools:
         checked against the template.
         """
         with self._store.transaction() as session:
-            found = lookup.section(session, section)
+            found = lookup.section(session, pageSectionId)
             lookup.refuse_stale(found, if_version, reader="cms_getSectionContent")
             before = found.content
             patch = _without_old_words(found.template.fields, normalised(found.template.fields, content))
@@ -123,23 +123,23 @@ class SectionTools:
                 "summary": f"Changed {', '.join(changed)}." if changed else "It was like that already.",
             }
 
-    def cms_deletePageSection(self, section: SectionRef) -> Row:
+    def cms_deletePageSection(self, pageSectionId: SectionId) -> Row:
         """Remove one section from a page."""
         with self._store.transaction() as session:
-            found = lookup.section(session, section)
+            found = lookup.section(session, pageSectionId)
             row, owner = section_row(found), found.page
             session.delete(found)
             return {**row, "deleted": True, "summary": f"Removed {row['name']!r} from {owner.title!r}."}
 
     def cms_deletePageSections(
         self,
-        page: PageRef,
+        pageId: PageId,
         sections: Annotated[list[str] | None, Field(description="Ids of the sections to remove")] = None,
         all: Annotated[bool, Field(description="Remove every section of the page")] = False,
     ) -> Row:
         """Remove several sections from a page at once, or clear the page of all of them."""
         with self._store.transaction() as session:
-            owner = lookup.page(session, page)
+            owner = lookup.page(session, pageId)
             if bool(sections) == all:
                 raise RefusalError("Say which sections go.", hint="Pass either their ids as sections, or all: true.")
             there = {one.id: one for one in owner.sections}
@@ -157,17 +157,17 @@ class SectionTools:
                 "summary": f"Removed {len(gone)} sections from {owner.title!r}.",
             }
 
-    def cms_getPageSections(self, page: PageRef) -> Row:
+    def cms_getPageSections(self, pageId: PageId) -> Row:
         """List the sections on a page in their order, with id and template."""
         with self._store.transaction() as session:
-            owner = lookup.page(session, page)
+            owner = lookup.page(session, pageId)
             rows = [{"position": place, **section_row(one)} for place, one in enumerate(owner.sections)]
             return {"page": owner.slug, "title": owner.title, "sections": rows}
 
-    def cms_getSectionContent(self, section: SectionRef) -> Row:
+    def cms_getSectionContent(self, pageSectionId: SectionId) -> Row:
         """Read the content of one section on a page: its headings, texts, links and images."""
         with self._store.transaction() as session:
-            return section_details(lookup.section(session, section))
+            return section_details(lookup.section(session, pageSectionId))
 
 
 def _without_old_words(fields: Mapping[str, Any], patch: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from toolcrib_cms.cms import Cms
 
 async def test_the_hero_heading_is_read_from_the_home_page(cms: Talk) -> None:
     assert await cms.say("what's the hero heading?") == "**heading**: Bring the outside in"
-    assert cms.calls == [("cms_getSectionContent", {"section": "home/hero"})]
+    assert cms.calls == [("cms_getSectionContent", {"pageSectionId": "home/hero"})]
 
 
 async def test_a_page_with_a_hero_and_an_image_takes_four_tools(cms: Talk, one_cms: Cms) -> None:
@@ -25,7 +25,7 @@ async def test_a_page_with_a_hero_and_an_image_takes_four_tools(cms: Talk, one_c
 async def test_the_image_that_was_found_is_used_in_the_next_turn(cms: Talk) -> None:
     assert "hero-greenhouse.jpg" in await cms.say("Znajdź zdjęcie bohatera")
     await cms.say("use it on the home page")
-    assert cms.calls == [("cms_updateSectionImage", {"section": "home/hero", "image": "img_hero-greenhouse"})]
+    assert cms.calls == [("cms_updateSectionImage", {"pageSectionId": "home/hero", "imageId": "img_hero-greenhouse"})]
 
 
 async def test_who_wants_to_find_an_image_changes_none(cms: Talk) -> None:
@@ -43,7 +43,7 @@ async def test_a_page_is_deleted_only_after_a_yes(cms: Talk) -> None:
     await cms.say("delete the old pricing page")
     assert await cms.say("no") == "All right, nothing was done."
     await cms.say("delete the old pricing page")
-    assert cms.calls[-1] == ("cms_deletePage", {"page": "page_old-pricing"})
+    assert cms.calls[-1] == ("cms_deletePage", {"pageId": "page_old-pricing"})
     assert await cms.say("yes, go ahead") == "Deleted the page 'Old pricing'."
 
 
@@ -69,8 +69,8 @@ async def test_a_page_is_added_to_the_menu(cms: Talk) -> None:
 )
 async def test_a_page_is_found_by_what_another_language_calls_it(cms: Talk, text: str, page: str) -> None:
     await cms.say(text)
-    assert cms.calls[-1] == ("cms_deletePage", {"page": page})
-    assert [one.arguments for one in cms.session.confirmations] == [{"page": page}]
+    assert cms.calls[-1] == ("cms_deletePage", {"pageId": page})
+    assert [one.arguments for one in cms.session.confirmations] == [{"pageId": page}]
 
 
 async def test_what_was_made_is_it_in_the_next_turn(cms: Talk) -> None:
@@ -88,12 +88,14 @@ async def test_a_choice_is_taken_from_the_words(cms: Talk) -> None:
 
 async def test_a_page_is_renamed(cms: Talk) -> None:
     await cms.say("rename the Contact page to Get in touch")
-    assert cms.calls[-1] == ("cms_updatePage", {"page": "page_contact", "title": "Get in touch"})
+    assert cms.calls[-1] == ("cms_updatePage", {"pageId": "page_contact", "title": "Get in touch"})
 
 
 async def test_a_field_of_a_section_is_changed(cms: Talk) -> None:
     await cms.say("change the hero heading to 'Welcome home'")
-    assert cms.calls == [("cms_updateSectionContent", {"section": "home/hero", "content": {"heading": "Welcome home"}})]
+    assert cms.calls == [
+        ("cms_updateSectionContent", {"pageSectionId": "home/hero", "content": {"heading": "Welcome home"}})
+    ]
 
 
 async def test_what_is_missing_is_asked_for_and_the_answer_goes_on(cms: Talk) -> None:
@@ -115,7 +117,9 @@ async def test_a_tool_that_a_search_only_named_is_fetched_by_its_name(cms: Talk)
 
 async def test_who_wants_a_heading_changed_does_not_want_to_read_it(cms: Talk) -> None:
     await cms.say('change the heading on the home page to "Welcome"')
-    assert cms.calls == [("cms_updateSectionContent", {"section": "home/hero", "content": {"heading": "Welcome"}})]
+    assert cms.calls == [
+        ("cms_updateSectionContent", {"pageSectionId": "home/hero", "content": {"heading": "Welcome"}})
+    ]
 
 
 async def test_who_wants_to_see_a_page_is_not_asked_which_to_delete(cms: Talk) -> None:
@@ -173,7 +177,7 @@ async def test_what_is_none_of_the_few_there_are_is_asked_for(cms: Talk) -> None
 
 async def test_all_sections_of_a_page_are_no_list_of_sections(cms: Talk) -> None:
     await cms.say("delete all sections of the plants page")
-    assert cms.calls[-1] == ("cms_deletePageSections", {"page": "page_plants", "all": True})
+    assert cms.calls[-1] == ("cms_deletePageSections", {"pageId": "page_plants", "all": True})
 
 
 @pytest.mark.parametrize("text", ["dodaj stronę Blog do menu", "Füge die Seite Blog zum Menü hinzu"])
@@ -206,7 +210,7 @@ async def test_nothing_found_is_told_in_the_language_of_the_request(cms: Talk) -
 
 async def test_a_section_goes_by_its_own_name(cms: Talk) -> None:
     await cms.say("remove the testimonials section from the home page")
-    assert cms.calls == [("cms_deletePageSection", {"section": "home/testimonials"})]
+    assert cms.calls == [("cms_deletePageSection", {"pageSectionId": "home/testimonials"})]
 
 
 @pytest.mark.parametrize("text", ["What's new on the blog?", "where do we write about watering?"])
@@ -217,7 +221,7 @@ async def test_a_question_makes_nothing_whatever_verb_it_has(cms: Talk, text: st
 
 async def test_what_names_the_page_does_not_name_the_section_too(cms: Talk) -> None:
     await cms.say("añade una sección de preguntas a la página Contact")
-    assert ("cms_addSectionToPage", {"page": "page_contact", "template": "contact"}) not in cms.calls
+    assert ("cms_addSectionToPage", {"pageId": "page_contact", "sectionDefId": "contact"}) not in cms.calls
 
 
 async def test_a_vague_verb_acts_only_by_the_nearest_tool(cms: Talk) -> None:
@@ -230,4 +234,4 @@ async def test_a_vague_verb_acts_only_by_the_nearest_tool(cms: Talk) -> None:
 @pytest.mark.parametrize("text", ["put a gallery on the contact page", "put a gallery section on the contact page"])
 async def test_a_vague_verb_puts_what_the_tool_puts(cms: Talk, text: str) -> None:
     await cms.say(text)
-    assert cms.calls[-1] == ("cms_addSectionToPage", {"page": "page_contact", "template": "gallery"})
+    assert cms.calls[-1] == ("cms_addSectionToPage", {"pageId": "page_contact", "sectionDefId": "gallery"})

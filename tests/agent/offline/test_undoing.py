@@ -109,7 +109,7 @@ def test_a_tool_made_for_undoing_is_the_one() -> None:
 )
 async def test_a_post_is_archived_rather_than_published(cms: Talk, text: str) -> None:
     answer = await cms.say(text)
-    assert "cms_archivePost" in answer or ("cms_archivePost", {"post": "post_cactus-in-the-rain"}) in cms.calls
+    assert "cms_archivePost" in answer or ("cms_archivePost", {"postId": "post_cactus-in-the-rain"}) in cms.calls
     assert cms.session.confirmations == (), "neither publishing nor deleting was proposed"
 
 

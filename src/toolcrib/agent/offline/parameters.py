@@ -77,6 +77,8 @@ class Parameter:
         own = [singular(word) for word in self.words if word not in _IDENTITY]
         told = _OF_WHAT.search(self.description)
         described = [singular(word) for word in words(told[1]) if word not in SMALL_ENGLISH] if told else []
+        if own and own[-1] in described:  # `pageSectionId`, an "Id of the section", names no page
+            own = [word for word in own if word in described]
         return tuple(dict.fromkeys([*own, *described])) or self.of
 
     @property

@@ -219,7 +219,7 @@ def _one(domain: _Domain, finder: str, name: str, level: int) -> ToolResult:
     # Or a tool of whatever domain: the model knows what it wants.
     held = found if isinstance(found, Tool) and _is_seen(toolbox, found) else toolbox.find(name)
     if held is None:
-        return refusals.unknown(name, (one.name for one in _seen(toolbox, domain.tools())), f"{finder}()")
+        return refusals.unknown(name, _seen(toolbox, domain.tools()), f"{finder}()")
     if not display.may_call(held):
         return refusals.denied(held.name, toolbox.verdict(held).reason)
     if toolbox is not domain.own and toolbox.find(held.name) is not held:

@@ -52,7 +52,10 @@ def _uncached(kind: str, model: str, settings: "Settings") -> "Embedder":
         from toolcrib.search.embedders.openai import OpenAIEmbedder
 
         return OpenAIEmbedder(
-            model or settings.embedder_model, api_key=settings.embedder_key, base_url=settings.embedder_url
+            model or settings.embedder_model,
+            api_key=settings.embedder_key,
+            base_url=settings.embedder_url,
+            cache=None,  # kept by the wrapper, as of all others
         )
     from toolcrib.search.embedders.local import (
         MULTILINGUAL_MODEL,

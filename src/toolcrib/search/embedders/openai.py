@@ -4,19 +4,21 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Literal, Self
 from urllib.parse import urlsplit
 
 import numpy as np
 
 from toolcrib.errors import EmbedderError, require
-from toolcrib.search.embedders.embedder import unit_vectors
+from toolcrib.search.embedders.embedder import Embedder, unit_vectors
 from toolcrib.search.kernels.rows import Vectors
 
 OPENAI_HOST = "api.openai.com"
 BATCH_CHARACTERS = 200_000  # under OpenAI's 300,000 tokens a request, also where a character is a token
 TEXT_CHARACTERS = 8_000  # under its 8,192 tokens a text; what a longer text is about stands at its beginning
 DOCUMENT_WAIT_SECONDS = 60.0
+DEFAULT_CACHE = ""  # the cache folder of the settings
 QUERY_WAIT_SECONDS = 2.0  # somebody waits for a query: better no vector than a late one
 
 
@@ -25,6 +27,9 @@ class OpenAIEmbedder:
 
     Documents are repeated up to `retries` times; a query at most once and with short waits, so that a search
     whose endpoint is down soon falls back to words. The key appears in no `repr`, log or error.
+
+    The vectors of documents are kept on disk, so that tools that did not change are never paid for twice: in `cache`,
+    by default the cache folder of the settings; None keeps none.
     """
 
     remote = True
@@ -42,6 +47,7 @@ class OpenAIEmbedder:
         query_prefix: str = "",
         document_prefix: str = "",
         encoding: Literal["float", "base64"] = "float",
+        cache: Path | str | None = DEFAULT_CACHE,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         require("openai", "OpenAIEmbedder")
@@ -59,6 +65,7 @@ class OpenAIEmbedder:
         self._prefixes = (query_prefix, document_prefix)
         self._encoding = encoding
         self._retries = retries
+        self._documents = _cached(_Documents(self), cache) if cache is not None else _Documents(self)
         self._endpoint = EmbeddingsEndpoint(
             base_url.rstrip("/"), api_key=_usable(api_key, self._place), timeout_seconds=timeout_seconds, sleep=sleep
         )
@@ -84,7 +91,13 @@ class OpenAIEmbedder:
         return self._dimensions or self.embed_queries(["dimensions"]).shape[1]
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """One unit vector per text."""
+        """One unit vector per text; only texts never seen before reach the endpoint."""
+        vectors = self._documents.embed_documents(texts)
+        self._dimensions = vectors.shape[1] or self._dimensions
+        return vectors
+
+    def request_documents(self, texts: Sequence[str]) -> Vectors:
+        """The same, asked of the endpoint whatever the cache has."""
         prefixed = [self._prefixes[1] + text for text in texts]
         return self._embed(prefixed, retries=self._retries, longest_wait_seconds=DOCUMENT_WAIT_SECONDS)
 
@@ -116,6 +129,29 @@ class OpenAIEmbedder:
             done.append(unit_vectors(rows, count=len(batch), dimensions=self._dimensions, source=repr(self.model)))
             self._dimensions = done[-1].shape[1]
         return np.concatenate(done) if done else np.zeros((0, self._dimensions or 0), dtype=np.float32)
+
+
+class _Documents:
+    """The endpoint itself, for the cache to ask."""
+
+    remote = True
+
+    def __init__(self, embedder: OpenAIEmbedder) -> None:
+        self._embedder = embedder
+        self.id = embedder.id
+        self.embed_documents = embedder.request_documents
+        self.embed_queries = embedder.embed_queries
+
+    @property
+    def dimensions(self) -> int:
+        return self._embedder.dimensions
+
+
+def _cached(documents: Embedder, folder: Path | str) -> Embedder:
+    from toolcrib.search.embedders.cache import CachedEmbedder  # late, as the settings: a default may not be needed
+    from toolcrib.settings import Settings
+
+    return CachedEmbedder(documents, folder or Settings.from_environment().cache / "vectors")
 
 
 def _sendable(text: str) -> str:

@@ -1,7 +1,8 @@
 """Can the results of tools be read into the working memory? Extractions are run, not looked at.
 
-A tool that only reads, may be called and needs no arguments is called, and its real result is read. For others the
-result is made from what their extraction declares. A custom extractor cannot be proven that way: it is told apart.
+A tool that only reads, may be called, and needs no arguments or names examples of them in its schema is called, and its
+real result is read. For others the result is made from what their extraction declares. A custom extractor declares
+nothing, so without examples it stays unproven.
 """
 
 import time
@@ -35,7 +36,8 @@ async def extraction_health(toolbox: Toolbox) -> ExtractionHealth:
     unproven: list[str] = []
     at_fault: list[ToolAtFault] = []
     checked = 0
-    for tool in _with_extraction(toolbox.tools):
+    tools = _with_extraction(toolbox.tools)
+    for tool in tools:
         how, result = await _result(toolbox, tool)
         if result is None:
             unproven.append(tool.name)
@@ -47,6 +49,8 @@ async def extraction_health(toolbox: Toolbox) -> ExtractionHealth:
             at_fault.append(fault)
     return ExtractionHealth(
         status="degraded" if at_fault else "ok",
+        tools_with_extraction=sum(isinstance(tool.extraction, Extraction) for tool in tools),
+        custom_extractors=sum(not isinstance(tool.extraction, Extraction) for tool in tools),
         checked=checked,
         called=called,
         unproven=unproven,
@@ -60,9 +64,17 @@ def _with_extraction(tools: Iterable[Tool]) -> list[Tool]:
 
 
 async def _result(toolbox: Toolbox, tool: Tool) -> tuple[str, ToolResult | None]:
-    if is_harmless(toolbox, tool) and not tool.parameters.get("required"):
-        return "called", await toolbox.call(tool.name, {})
+    arguments = _example_arguments(tool)
+    if is_harmless(toolbox, tool) and arguments is not None:
+        return "called", await toolbox.call(tool.name, arguments)
     return _SAMPLE, sample(tool.extraction) if isinstance(tool.extraction, Extraction) else None
+
+
+def _example_arguments(tool: Tool) -> dict[str, Any] | None:
+    """The required arguments as the schema's own examples have them; None where one has no example."""
+    properties = tool.parameters.get("properties", {})
+    examples = {name: properties.get(name, {}).get("examples") for name in tool.parameters.get("required", ())}
+    return {name: values[0] for name, values in examples.items()} if all(examples.values()) else None
 
 
 def _fault(tool: Tool, how: str, result: ToolResult) -> ToolAtFault | None:
@@ -72,6 +84,8 @@ def _fault(tool: Tool, how: str, result: ToolResult) -> ToolAtFault | None:
     message = _MESSAGES.get(found.reading, "")
     if how == _SAMPLE and found.reading is Reading.READ and not found.entities:
         message = "Nothing was read from a result made from its own words."
+    if how == "called" and found.reading is Reading.READ and not found.entities and tool.parameters.get("required"):
+        message = "Nothing was read from the result of its own example."
     return ToolAtFault(tool=tool.name, how=how, reading=found.reading, message=message) if message else None
 
 

@@ -53,6 +53,15 @@ async def icon() -> Response:
     return RedirectResponse("/static/favicon.svg")
 
 
+@routes.get("/blog/{path:path}", include_in_schema=False)
+@routes.get("/uploads/{path:path}", include_in_schema=False)
+async def site_address(request: Request, services: ServicesHere) -> Response:
+    """Addresses that a site's visitors expect at the root lead to the site."""
+    if services.served.site is None:
+        raise http_error(404, "There is no site here.")
+    return RedirectResponse(request.url.replace(scheme="", netloc="", path=f"/site{request.url.path}"))
+
+
 @routes.get("/site", include_in_schema=False)
 @routes.get("/site/{path:path}", include_in_schema=False)
 async def site(request: Request, services: ServicesHere) -> Response:

@@ -13,7 +13,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, SkipValidation
 
-from toolcrib.sources.modules.registry import offered
+from toolcrib.sources.modules.registry import tools_from_methods
 from toolcrib.tools.function import ToolOptions
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.text import clean
@@ -69,7 +69,7 @@ def core(
 ) -> tuple[Tool, ...]:
     """The two tools; `ask` gets an answer while the call waits, `report` takes each report, beside the log."""
     tools = _Core(ask, report)
-    return offered([tools.ask_user, tools.report_error], WORDS)
+    return tools_from_methods([tools.ask_user, tools.report_error], WORDS)
 
 
 class _Core:

@@ -147,16 +147,16 @@ def test_a_move_that_was_broken_off_goes_on_where_it_stopped(
     filled: str, new_place: NewPlace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = new_place()
-    take_in = store_work.Destination.take_in
+    import_session = store_work.Destination.import_session
     left = iter(range(4))
 
-    async def interrupted(self: store_work.Destination, parcel: store_work.ExportedSession) -> object:
+    async def interrupted(self: store_work.Destination, session: store_work.ExportedSession) -> object:
         if next(left, None) is None:
             raise KeyboardInterrupt
-        return await take_in(self, parcel)
+        return await import_session(self, session)
 
     with monkeypatch.context() as patched:
-        patched.setattr(store_work.Destination, "take_in", interrupted)
+        patched.setattr(store_work.Destination, "import_session", interrupted)
         assert main(["store", "migrate", "--store", filled, "--to", there]) == INTERRUPTED
     assert len(everything(there)) == 4
     assert main(["store", "migrate", "--store", filled, "--to", there]) == 0

@@ -82,7 +82,7 @@ async def test_another_tenants_session_of_the_same_name_is_not_followed(backend:
 @pytest.mark.process
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 async def test_a_session_whose_holder_was_killed_is_over(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres, "LOOK_AGAIN_SECONDS", 0.05)  # the dead tell no news
+    monkeypatch.setattr(postgres, "POLL_SECONDS", 0.05)  # the dead tell no news
     place = backend.new_place()
     with process("hold", place) as holder:
         assert await asyncio.to_thread(line, holder) == "open"

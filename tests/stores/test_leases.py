@@ -130,23 +130,23 @@ def until_the_heartbeat_ends() -> None:
 def test_a_heartbeat_says_when_a_session_was_taken_over_and_ends_with_the_last(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    lease = Lease.wish("", "s")
+    lease = Lease.new("", "s")
     heartbeat = Heartbeat(renewals := Renewals(lease), every=timedelta(milliseconds=1))
-    heartbeat.hold(lease)
+    heartbeat.add(lease)
     assert renewals.beats.acquire(timeout=60)
     until_the_heartbeat_ends()
     assert caplog.messages == ["The session 's' was taken over by another process."]
 
 
 def test_a_session_given_back_while_the_heart_beats_was_not_taken_over(caplog: pytest.LogCaptureFixture) -> None:
-    lease = Lease.wish("", "s")
+    lease = Lease.new("", "s")
 
     def given_back_meanwhile(held: tuple[Lease, ...]) -> tuple[Lease, ...]:
         heartbeat.remove(lease)  # as `open` does at its end, before it removes the row that we do not find then
         return held
 
     heartbeat = Heartbeat(given_back_meanwhile, every=timedelta(milliseconds=1))
-    heartbeat.hold(lease)
+    heartbeat.add(lease)
     until_the_heartbeat_ends()
     assert caplog.messages == []
 
@@ -197,11 +197,11 @@ async def test_a_heartbeat_finds_that_a_session_was_taken_over(
 
 def test_after_a_fork_the_parents_leases_are_not_ours_to_renew(monkeypatch: pytest.MonkeyPatch) -> None:
     heartbeat = Heartbeat(Renewals(), every=timedelta(hours=1))
-    parents, ours = Lease.wish("", "s"), Lease.wish("", "t")
-    heartbeat.hold(parents)
+    parents, ours = Lease.new("", "s"), Lease.new("", "t")
+    heartbeat.add(parents)
     ended = heartbeat._ended  # pyright: ignore[reportPrivateUsage] - the parent's thread, which nobody else can end here
     monkeypatch.setattr(os, "getpid", lambda: -1)
-    heartbeat.hold(ours)
+    heartbeat.add(ours)
     assert set(heartbeat._held) == {ours}  # pyright: ignore[reportPrivateUsage] - as above
     heartbeat.remove(ours)
     ended.set()
@@ -215,9 +215,9 @@ def test_a_heartbeat_that_cannot_write_goes_on(caplog: pytest.LogCaptureFixture)
         raise StoreError("The disk is full.")
 
     heartbeat = Heartbeat(full, every=timedelta(milliseconds=1))
-    lease = Lease.wish("", "s")
+    lease = Lease.new("", "s")
     with caplog.at_level(logging.WARNING):
-        heartbeat.hold(lease)
+        heartbeat.add(lease)
         for _ in range(3):
             assert beats.acquire(timeout=60)
         heartbeat.remove(lease)

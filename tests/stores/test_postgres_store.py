@@ -17,7 +17,7 @@ from toolcrib.postgres import database as database_module
 from toolcrib.postgres.database import PostgresDatabase
 from toolcrib.postgres.session_rows import EXPIRES_AT, NOW, SESSIONS
 from toolcrib.postgres.sessions import PostgresStore
-from toolcrib.stores.lease import LASTS
+from toolcrib.stores.lease import LEASE_DURATION
 from toolcrib.stores.record import Confirmation, Refusal, SessionRecord
 from toolcrib.stores.store import open_store
 
@@ -213,4 +213,4 @@ def test_a_store_may_be_used_in_one_loop_after_the_other(postgres_url: str) -> N
 
 
 def test_leases_last_as_long_as_everywhere() -> None:
-    assert f"{NOW} + {LASTS // timedelta(microseconds=1)}" == EXPIRES_AT
+    assert f"{NOW} + {LEASE_DURATION // timedelta(microseconds=1)}" == EXPIRES_AT

@@ -40,8 +40,8 @@ async def test_a_session_that_nobody_has_can_be_taken_over_too(store: Store) -> 
 
 async def test_a_session_hears_that_it_was_lost(backend: Backend) -> None:
     async with backend.open(backend.new_place()) as store, store.open("shop") as first:
-        held = Lease.wish("", "shop")
+        held = Lease.new("", "shop")
         heartbeat = Heartbeat(lambda leases: leases, every=timedelta(milliseconds=1))  # says that all are lost
-        heartbeat.hold(held, first.lose_soon)
+        heartbeat.add(held, first.mark_lost)
         await first.lost.wait()
         assert not heartbeat.remove(held)

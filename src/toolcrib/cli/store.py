@@ -23,30 +23,32 @@ from toolcrib.stores.export import (
     ExportedSession,
     ImportCounts,
     end,
+    exported_sessions,
     head,
     line_of,
-    parcels_of,
     read_archive,
 )
 from toolcrib.stores.log import audit_of
 from toolcrib.stores.record import now
-from toolcrib.stores.store import Place, PlaceStatus, file_of, open_admin
+from toolcrib.stores.store import StoreAdmin, StoreStatus, file_of, open_admin
 
 # The long-running operations of `toolcrib store`. Each one shows its progress and can be interrupted at any time.
 
 ReadSessions = Callable[[], AsyncIterator[ExportedSession]]  # called twice: to compare, then to import
 
 
-async def copy_store(here: Place, to: str, *, overwrite: bool, dry_run: bool) -> int:
+async def copy_store(here: StoreAdmin, to: str, *, overwrite: bool, dry_run: bool) -> int:
     """Copy all sessions to another store."""
     async with open_admin(to) as there:
         if (await there.status()).place == (await here.status()).place:
             raise StoreError("The two stores are the same.", hint="Name another one with --to.")
         tenants = await here.tenants()
-        return await _import_sessions(there, lambda: parcels_of(here, tenants), overwrite=overwrite, dry_run=dry_run)
+        return await _import_sessions(
+            there, lambda: exported_sessions(here, tenants), overwrite=overwrite, dry_run=dry_run
+        )
 
 
-async def import_file(place: Place, file: Path, *, overwrite: bool, dry_run: bool) -> int:
+async def import_file(place: StoreAdmin, file: Path, *, overwrite: bool, dry_run: bool) -> int:
     """Import the sessions of an archive file."""
     with _open_lines(file) as lines:
 
@@ -58,7 +60,7 @@ async def import_file(place: Place, file: Path, *, overwrite: bool, dry_run: boo
         return await _import_sessions(place, sessions, overwrite=overwrite, dry_run=dry_run)
 
 
-async def _import_sessions(place: Place, sessions: ReadSessions, *, overwrite: bool, dry_run: bool) -> int:
+async def _import_sessions(place: StoreAdmin, sessions: ReadSessions, *, overwrite: bool, dry_run: bool) -> int:
     destination, before = Destination(place, overwrite=overwrite), ImportCounts()
     async for session in counting(sessions(), "comparing sessions"):
         before.add(session, await destination.compare(session))
@@ -70,7 +72,7 @@ async def _import_sessions(place: Place, sessions: ReadSessions, *, overwrite: b
     done = ImportCounts()
     await place.migrate()
     async for session in counting(sessions(), "importing sessions"):
-        done.add(session, await destination.take_in(session))
+        done.add(session, await destination.import_session(session))
     note(f"{_summary(done)}; every session was verified")
     return 0
 
@@ -80,7 +82,7 @@ def _summary(counts: ImportCounts) -> str:
     return ", ".join(parts if counts.different else parts[:2])
 
 
-async def export_store(place: Place, tenant: str | None, output: Path | None) -> int:
+async def export_store(place: StoreAdmin, tenant: str | None, output: Path | None) -> int:
     """Write all sessions to stdout or, atomically, to a file."""
     if output is None:
         return await _write_sessions(place, tenant, sys.stdout)
@@ -97,17 +99,17 @@ async def export_store(place: Place, tenant: str | None, output: Path | None) ->
     return count
 
 
-async def _write_sessions(place: Place, tenant: str | None, file: TextIO) -> int:
+async def _write_sessions(place: StoreAdmin, tenant: str | None, file: TextIO) -> int:
     count = 0
     file.write(head())
-    async for session in counting(parcels_of(place, await _tenants(place, tenant)), "writing sessions"):
+    async for session in counting(exported_sessions(place, await _tenants(place, tenant)), "writing sessions"):
         file.write(line_of(session))
         count += 1
     file.write(end(count))
     return count
 
 
-async def delete_old(place: Place, tenant: str | None, older_than: timedelta, *, dry_run: bool) -> int:
+async def delete_old(place: StoreAdmin, tenant: str | None, older_than: timedelta, *, dry_run: bool) -> int:
     """Delete old sessions and clean up the store; return the number of sessions."""
     count = 0
     for one in await _tenants(place, tenant):
@@ -122,17 +124,17 @@ async def delete_old(place: Place, tenant: str | None, older_than: timedelta, *,
     return count
 
 
-async def write_audit(place: Place, tenant: str | None) -> int:
+async def write_audit(place: StoreAdmin, tenant: str | None) -> int:
     """Write the audit log to stdout, one line per entry; return the number of lines."""
     count = 0
-    async for session in counting(parcels_of(place, await _tenants(place, tenant)), "reading sessions"):
+    async for session in counting(exported_sessions(place, await _tenants(place, tenant)), "reading sessions"):
         for line in audit_of(session.tenant, session.record):
             sys.stdout.write(json.dumps(line.to_json(), ensure_ascii=False) + "\n")
             count += 1
     return count
 
 
-async def _tenants(place: Place, tenant: str | None) -> tuple[str, ...]:
+async def _tenants(place: StoreAdmin, tenant: str | None) -> tuple[str, ...]:
     return tuple([one for one in await place.tenants() if tenant is None or one == tenant])
 
 
@@ -293,7 +295,7 @@ def audit(*, tenant: TenantOnly = None, store: StorePlace = None) -> int:
     return 0
 
 
-def _show(found: PlaceStatus) -> None:
+def _show(found: StoreStatus) -> None:
     form = str(found.form) if found.form == found.newest_form else f"{found.form}, the newest is {found.newest_form}"
     table = Columns(("what", "there"))
     table.add("store", f"{found.engine}, {found.place}")
@@ -306,7 +308,7 @@ def _show(found: PlaceStatus) -> None:
         note("Bring it up with: toolcrib store migrate")
 
 
-def _with(place: str, work: Callable[[Place], Awaitable[Result]]) -> Result:
+def _with(place: str, work: Callable[[StoreAdmin], Awaitable[Result]]) -> Result:
     async def run() -> Result:
         async with open_admin(place) as here:
             return await work(here)

@@ -17,8 +17,8 @@ from toolcrib.stores.record import (
     SessionRecord,
     Step,
     confirmation_row,
+    from_microseconds,
     microseconds,
-    moment,
     read_confirmation,
     read_event,
     read_info,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # The leases of a PostgreSQL store: one row a session, taken under an advisory lock, checked in every write.
 
 NOW: LiteralString = "coalesce(%(now)s::bigint, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
-EXPIRES_AT: LiteralString = NOW + " + 30000000"  # `LASTS`, in microseconds
+EXPIRES_AT: LiteralString = NOW + " + 30000000"  # `LEASE_DURATION`, in microseconds
 
 
 async def lock(connection: "AsyncConnection[Any]", tenant: str, session: str) -> None:
@@ -211,10 +211,10 @@ async def settle_confirmation(
     if row is None:
         return Refusal.UNKNOWN
     there = read_confirmation(row)
-    by_us_before = again and (there.settled_at, there.settled_as) == (moment(at), settled_as)
+    by_us_before = again and (there.settled_at, there.settled_as) == (from_microseconds(at), settled_as)
     if settled.rowcount or by_us_before:
         return there
-    return refusal_of(there, moment(at))
+    return refusal_of(there, from_microseconds(at))
 
 
 async def insert_session(connection: "AsyncConnection[Any]", tenant: str, record: SessionRecord) -> None:

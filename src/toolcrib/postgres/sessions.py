@@ -30,7 +30,7 @@ from toolcrib.stores.record import (
     now,
 )
 from toolcrib.stores.session import Session, shielded
-from toolcrib.stores.store import PING_SECONDS, PlaceStatus, follow
+from toolcrib.stores.store import PING_SECONDS, StoreStatus, follow
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -97,7 +97,7 @@ class PostgresWriter:
         self._news.tell(self._lease.tenant, self._lease.session)
 
 
-LOOK_AGAIN_SECONDS = 5.0  # when no news come: they may be lost, or the holder of the session dead
+POLL_SECONDS = 5.0  # when no news come: they may be lost, or the holder of the session dead
 
 logger = logging.getLogger(__name__)
 
@@ -147,7 +147,7 @@ class PostgresStore:
     ) -> AsyncGenerator[Session]:
         """The session, for writing, by nobody else at the same time (see `Store.open`)."""
         id = new_id() if session_id is None else checked_id(session_id)
-        lease = Lease.wish(self._tenant, id)
+        lease = Lease.new(self._tenant, id)
         try:
             record = await acquire(
                 lambda: shielded(self._begin(lease, create=create, take_over=take_over)), wait_seconds
@@ -157,7 +157,7 @@ class PostgresStore:
             raise
         writer = PostgresWriter(self._database, lease, self._clock, self._lease_now, self._news)
         session = Session(record, writer, self._clock, tenant=self._tenant)
-        self._heartbeat.hold(lease, session.lose_soon)
+        self._heartbeat.add(lease, session.mark_lost)
         try:
             yield session
         finally:
@@ -229,7 +229,7 @@ class PostgresStore:
         """The session's log behind a position, and what is added, as long as somebody has it open."""
         async with self._news.hear(self._tenant, checked_id(session_id)) as news:
             told = follow(
-                self, session_id, after=after, ping_seconds=ping_seconds, look_seconds=LOOK_AGAIN_SECONDS, news=news
+                self, session_id, after=after, ping_seconds=ping_seconds, poll_seconds=POLL_SECONDS, news=news
             )
             async with aclosing(told) as following:
                 async for event in following:
@@ -320,8 +320,8 @@ _COUNTS: dict[str, LiteralString] = {
 }
 
 
-class PostgresPlace:
-    """A `Place` in a database."""
+class PostgresStoreAdmin:
+    """The `StoreAdmin` of a PostgreSQL database."""
 
     def __init__(self, url: str, clock: Callable[[], datetime]) -> None:
         self._clock = clock
@@ -343,10 +343,10 @@ class PostgresPlace:
 
         return await self._looks.read(read)
 
-    async def status(self) -> PlaceStatus:
+    async def status(self) -> StoreStatus:
         """What is in it; only looks."""
 
-        async def read(connection: "AsyncConnection[Any]") -> PlaceStatus:
+        async def read(connection: "AsyncConnection[Any]") -> StoreStatus:
             form = await version_of(connection, SESSIONS)
             counts: dict[str, int] = {}
             if form:
@@ -354,7 +354,7 @@ class PostgresPlace:
                 query = "SELECT count(*) FROM toolcrib_confirmations WHERE settled_as IS NULL AND expires_at > %s"
                 counts["open_questions"] = await _number(connection, query, (microseconds(self._clock()),))
                 counts["open_sessions"] = len(await _holders(connection, gone=False))
-            return PlaceStatus(
+            return StoreStatus(
                 engine="PostgreSQL", place=self._looks.place, form=form, newest_form=SESSIONS.version, **counts
             )
 

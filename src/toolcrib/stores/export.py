@@ -22,7 +22,7 @@ from toolcrib.stores.record import (
     checked_id,
     checked_tenant,
 )
-from toolcrib.stores.store import Place
+from toolcrib.stores.store import StoreAdmin
 from toolcrib.tools.text import clean
 
 DOCUMENT_FORMAT = "toolcrib-session"
@@ -30,7 +30,7 @@ DOCUMENT_VERSION = 1
 
 
 def to_document(record: SessionRecord) -> dict[str, Any]:
-    """The session as JSON can say it."""
+    """The session as a JSON document."""
     return _Document(
         format=DOCUMENT_FORMAT,
         version=DOCUMENT_VERSION,
@@ -60,7 +60,7 @@ def to_document(record: SessionRecord) -> dict[str, Any]:
 
 
 def from_document(document: object) -> SessionRecord:
-    """The session that a document tells of."""
+    """The session in a document."""
     head = cast("dict[str, object]", document) if isinstance(document, dict) else {}
     if head.get("format") == DOCUMENT_FORMAT and head.get("version", 0) != DOCUMENT_VERSION:
         raise StoreError(
@@ -141,7 +141,7 @@ class ExportedSession:
     record: SessionRecord
 
 
-async def parcels_of(place: Place, tenants: tuple[str, ...]) -> AsyncIterator[ExportedSession]:
+async def exported_sessions(place: StoreAdmin, tenants: tuple[str, ...]) -> AsyncIterator[ExportedSession]:
     """The sessions of these tenants, each as it is when it is reached."""
     for tenant in tenants:
         store = place.store(tenant)
@@ -154,9 +154,9 @@ def head() -> str:
     return _line({"format": FORMAT, "version": VERSION})
 
 
-def line_of(parcel: ExportedSession) -> str:
+def line_of(session: ExportedSession) -> str:
     """A session as its line."""
-    return _line({"tenant": parcel.tenant, "session": to_document(parcel.record)})
+    return _line({"tenant": session.tenant, "session": to_document(session.record)})
 
 
 def end(count: int) -> str:
@@ -215,11 +215,11 @@ class ImportCounts:
     different: int = 0
     first_different: str = ""
 
-    def add(self, parcel: ExportedSession, arrival: ImportStatus) -> None:
+    def add(self, session: ExportedSession, arrival: ImportStatus) -> None:
         setattr(self, arrival.value, getattr(self, arrival.value) + 1)
         if arrival is ImportStatus.DIFFERENT and not self.first_different:
-            of_tenant = f" of the tenant {parcel.tenant!r}" if parcel.tenant else ""
-            self.first_different = f"{parcel.record.id!r}{of_tenant}"
+            of_tenant = f" of the tenant {session.tenant!r}" if session.tenant else ""
+            self.first_different = f"{session.record.id!r}{of_tenant}"
 
     def refuse_different(self) -> None:
         """Refuse to go on when something would be overwritten."""
@@ -234,32 +234,32 @@ class ImportCounts:
 class Destination:
     """A place that sessions are taken to."""
 
-    def __init__(self, place: Place, *, overwrite: bool = False) -> None:
+    def __init__(self, place: StoreAdmin, *, overwrite: bool = False) -> None:
         self._place = place
         self._overwrite = overwrite
         self._known: dict[str, set[str]] = {}  # by tenant
 
-    async def compare(self, parcel: ExportedSession) -> ImportStatus:
+    async def compare(self, session: ExportedSession) -> ImportStatus:
         """Whether a session is there already; only looks."""
-        if parcel.tenant not in self._known:
-            is_there = parcel.tenant in await self._place.tenants()
-            infos = await self._place.store(parcel.tenant).sessions() if is_there else ()
-            self._known[parcel.tenant] = {info.id for info in infos}
-        if parcel.record.id not in self._known[parcel.tenant]:
+        if session.tenant not in self._known:
+            is_there = session.tenant in await self._place.tenants()
+            infos = await self._place.store(session.tenant).sessions() if is_there else ()
+            self._known[session.tenant] = {info.id for info in infos}
+        if session.record.id not in self._known[session.tenant]:
             return ImportStatus.NEW
-        there = await self._place.store(parcel.tenant).read(parcel.record.id)
-        return ImportStatus.SAME if there == parcel.record else ImportStatus.DIFFERENT
+        there = await self._place.store(session.tenant).read(session.record.id)
+        return ImportStatus.SAME if there == session.record else ImportStatus.DIFFERENT
 
-    async def take_in(self, parcel: ExportedSession) -> ImportStatus:
+    async def import_session(self, session: ExportedSession) -> ImportStatus:
         """Keep a session there, and look whether it arrived as it was sent."""
-        arrival = await self.compare(parcel)
+        arrival = await self.compare(session)
         if arrival is ImportStatus.SAME:
             return arrival
-        await self._place.store(parcel.tenant).restore(parcel.record, overwrite=self._overwrite)
-        self._known[parcel.tenant].add(parcel.record.id)
-        if await self.compare(parcel) is not ImportStatus.SAME:
+        await self._place.store(session.tenant).restore(session.record, overwrite=self._overwrite)
+        self._known[session.tenant].add(session.record.id)
+        if await self.compare(session) is not ImportStatus.SAME:
             raise StoreError(
-                f"The session {parcel.record.id!r} did not arrive as it was sent.",
+                f"The session {session.record.id!r} did not arrive as it was sent.",
                 hint="Somebody may use it there just now: stop the servers on both stores, and try again.",
             )
         return arrival

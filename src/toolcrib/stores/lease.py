@@ -21,7 +21,7 @@ from typing import TypeVar
 from toolcrib.errors import SessionBusyError, StoreError
 from toolcrib.stores.record import new_id
 
-LASTS = timedelta(seconds=30)
+LEASE_DURATION = timedelta(seconds=30)
 BEATS_PER_LEASE = 3
 ASK_AGAIN_SECONDS = 0.05
 
@@ -38,8 +38,8 @@ class Lease:
     token: str
 
     @classmethod
-    def wish(cls, tenant: str, session: str) -> "Lease":
-        """A lease that is yet to be taken."""
+    def new(cls, tenant: str, session: str) -> "Lease":
+        """A new lease, which is not acquired yet."""
         return cls(tenant, session, new_id())
 
     @property
@@ -65,7 +65,7 @@ Renew = Callable[[tuple[Lease, ...]], Iterable[Lease]]
 class Heartbeat:
     """Renews the leases held here, from a thread: a tool that blocks the event loop must not cost the session."""
 
-    def __init__(self, renew: Renew, *, every: timedelta = LASTS / BEATS_PER_LEASE) -> None:
+    def __init__(self, renew: Renew, *, every: timedelta = LEASE_DURATION / BEATS_PER_LEASE) -> None:
         """Say how leases are renewed: `renew` gives those that are somebody else's by now."""
         self._renew = renew
         self._every = every
@@ -77,8 +77,8 @@ class Heartbeat:
         self._changing = threading.Lock()
         self._ended = threading.Event()
 
-    def hold(self, lease: Lease, lost: Callable[[], object] | None = None) -> None:
-        """Keep this lease alive from now on; `lost` is called, in another thread, when it was taken over."""
+    def add(self, lease: Lease, lost: Callable[[], object] | None = None) -> None:
+        """Renew this lease from now on. `lost` is called, in another thread, if another process takes it over."""
         if self._process != os.getpid():
             self._begin()  # after a fork: the thread, and what it holds, stayed with the parent
         with self._changing:

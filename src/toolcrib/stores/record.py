@@ -46,13 +46,13 @@ def from_text(text: str, what: str) -> Any:  # whatever was kept: only the one w
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def microseconds(moment: datetime) -> int:
-    """The number of a moment."""
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+def microseconds(time: datetime) -> int:
+    """Microseconds from 1970 to this time."""
+    return (time - _EPOCH) // timedelta(microseconds=1)
 
 
-def moment(microseconds: int) -> datetime:
-    """The moment of a number."""
+def from_microseconds(microseconds: int) -> datetime:
+    """The time that `microseconds` converted."""
     return _EPOCH + timedelta(microseconds=microseconds)
 
 
@@ -195,9 +195,9 @@ def read_confirmation(row: ConfirmationRow) -> Confirmation:
         tool=tool,
         arguments=from_text(arguments, "arguments"),
         digest=digest,
-        created_at=moment(created_at),
-        expires_at=moment(expires_at),
-        settled_at=None if settled_at is None else moment(settled_at),
+        created_at=from_microseconds(created_at),
+        expires_at=from_microseconds(expires_at),
+        settled_at=None if settled_at is None else from_microseconds(settled_at),
         settled_as=None if settled_as is None else Resolution(settled_as),
     )
 
@@ -243,8 +243,8 @@ def read_session(
     return SessionRecord(
         id=id,
         title=title,
-        created_at=moment(created_at),
-        updated_at=moment(updated_at),
+        created_at=from_microseconds(created_at),
+        updated_at=from_microseconds(updated_at),
         memory=WorkingMemory.from_json(from_text(memory, "working memory")),
         toolbox=from_text(toolbox, "toolbox"),
         history=tuple(from_text(text, "message") for (text,) in messages),
@@ -260,8 +260,8 @@ def read_info(row: InfoRow) -> SessionInfo:
     return SessionInfo(
         id=id,
         title=title,
-        created_at=moment(created_at),
-        updated_at=moment(updated_at),
+        created_at=from_microseconds(created_at),
+        updated_at=from_microseconds(updated_at),
         messages=messages,
         usage=from_text(usage, "usage"),
     )
@@ -270,4 +270,4 @@ def read_info(row: InfoRow) -> SessionInfo:
 def read_event(row: EventRow) -> LoggedEvent:
     """An event of the log: its position, its moment, itself."""
     position, at, event = row
-    return LoggedEvent(position=position, at=moment(at), event=from_text(event, "event"))
+    return LoggedEvent(position=position, at=from_microseconds(at), event=from_text(event, "event"))

@@ -1,4 +1,4 @@
-"""An open session: its state in memory, always equal to what is kept, and the only hand that may change it."""
+"""An open session: its state in memory, which always equals the stored state. All changes go through it."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping
@@ -106,8 +106,8 @@ class Session:
         now = self._clock()
         return tuple(one for one in self._record.confirmations if one.is_pending(now))
 
-    def lose_soon(self) -> None:
-        """Let the event loop know that it was taken over; may be called from any thread."""
+    def mark_lost(self) -> None:
+        """Set `lost` in the session's event loop; may be called from any thread."""
         with suppress(RuntimeError):  # the loop has ended, and with it whoever would care
             self._loop.call_soon_threadsafe(self.lost.set)
 

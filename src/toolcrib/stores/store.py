@@ -95,7 +95,7 @@ class Store(Protocol):
 
 
 class SessionWriter(Protocol):
-    """The hand that writes one open session. Each method is one transaction, and refused once the session is lost."""
+    """Writes one open session. Each method is one transaction, and fails once the session is lost."""
 
     async def append(self, step: Step) -> None:
         """Keep a step; when this returns, it is kept."""
@@ -147,9 +147,9 @@ PING_SECONDS = 15.0
 
 
 async def follow(
-    store: "Store", session_id: str, *, after: int, ping_seconds: float, look_seconds: float, news: asyncio.Event
+    store: "Store", session_id: str, *, after: int, ping_seconds: float, poll_seconds: float, news: asyncio.Event
 ) -> AsyncGenerator[LoggedEvent | None]:
-    """See `Store.follow`. It looks when `news` is set, and every `look_seconds`: news get lost, and holders die."""
+    """See `Store.follow`. It looks when `news` is set, and every `poll_seconds`: news get lost, and holders die."""
     last_told = time.monotonic()
     while True:
         news.clear()
@@ -166,18 +166,18 @@ async def follow(
             last_told = time.monotonic()
             continue
         try:
-            async with asyncio.timeout(min(look_seconds, silence_left)):
+            async with asyncio.timeout(min(poll_seconds, silence_left)):
                 await news.wait()
         except TimeoutError:
             pass
 
 
-# A place as its operator sees it: all tenants at once, its version, and how much is in it.
+# Administration of a whole store: all tenants, the version of its tables, and how much it contains.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlaceStatus:
-    """What is in a place."""
+class StoreStatus:
+    """What a store contains."""
 
     engine: str
     place: str  # without a password
@@ -192,8 +192,8 @@ class PlaceStatus:
     open_questions: int = 0  # that a user may still answer
 
 
-class Place(Protocol):
-    """A whole place."""
+class StoreAdmin(Protocol):
+    """Administers a whole store, with all tenants."""
 
     def store(self, tenant: str) -> Store:
         """The sessions of one tenant."""
@@ -203,7 +203,7 @@ class Place(Protocol):
         """Those that have sessions."""
         ...
 
-    async def status(self) -> PlaceStatus:
+    async def status(self) -> StoreStatus:
         """What is in it; only looks, also at what an older version wrote."""
         ...
 
@@ -220,12 +220,12 @@ class Place(Protocol):
     async def __aexit__(self, *raised: object) -> None: ...
 
 
-def open_admin(place: str | Path, *, clock: Callable[[], datetime] = now) -> Place:
-    """The place of this name (see `open_store`)."""
+def open_admin(place: str | Path, *, clock: Callable[[], datetime] = now) -> StoreAdmin:
+    """Administration of the store at this place (see `open_store`)."""
     if is_postgres(str(place)):
-        from toolcrib.postgres.sessions import PostgresPlace  # late: each needs its own database only
+        from toolcrib.postgres.sessions import PostgresStoreAdmin  # late: each needs its own database only
 
-        return PostgresPlace(str(place), clock)
-    from toolcrib.stores.sqlite.store import SqlitePlace  # late, as above
+        return PostgresStoreAdmin(str(place), clock)
+    from toolcrib.stores.sqlite.store import SqliteStoreAdmin  # late, as above
 
-    return SqlitePlace(file_of(place), clock)
+    return SqliteStoreAdmin(file_of(place), clock)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from toolcrib.errors import SessionBusyError, SessionLostError, StoreError
-from toolcrib.stores.lease import LASTS, Heartbeat, Lease, Owner, acquire
+from toolcrib.stores.lease import LEASE_DURATION, Heartbeat, Lease, Owner, acquire
 from toolcrib.stores.record import (
     Confirmation,
     LoggedEvent,
@@ -32,7 +32,7 @@ from toolcrib.stores.record import (
 from toolcrib.stores.session import Session, shielded
 from toolcrib.stores.sqlite import rows
 from toolcrib.stores.sqlite.file import CURRENT, SqliteFile, translated_errors, version_of
-from toolcrib.stores.store import PING_SECONDS, PlaceStatus, follow
+from toolcrib.stores.store import PING_SECONDS, StoreStatus, follow
 
 leases = sys.modules[__name__]
 
@@ -47,7 +47,7 @@ def take(connection: sqlite3.Connection, lease: Lease, now: datetime, *, by_forc
     connection.execute(
         "INSERT OR REPLACE INTO leases (tenant, session, token, host, pid, started, expires_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (*lease.row, us.host, us.pid, us.started, microseconds(now + LASTS)),
+        (*lease.row, us.host, us.pid, us.started, microseconds(now + LEASE_DURATION)),
     )
 
 
@@ -77,7 +77,7 @@ def renew(connection: sqlite3.Connection, lease: Lease, now: datetime) -> None:
 
 def renew_all(connection: sqlite3.Connection, leases: Iterable[Lease], now: datetime) -> list[Lease]:
     """Keep leases for another while; gives those that are no longer ours."""
-    expires_at = microseconds(now + LASTS)
+    expires_at = microseconds(now + LEASE_DURATION)
     query = "UPDATE leases SET expires_at = ? WHERE tenant = ? AND session = ? AND token = ?"
     return [lease for lease in leases if not connection.execute(query, (expires_at, *lease.row)).rowcount]
 
@@ -87,7 +87,7 @@ def release(connection: sqlite3.Connection, lease: Lease) -> None:
     connection.execute("DELETE FROM leases WHERE tenant = ? AND session = ? AND token = ?", lease.row)
 
 
-LOOK_AGAIN_SECONDS = 0.2  # for what another process wrote: a file tells nobody
+POLL_SECONDS = 0.2  # for what another process wrote: a file tells nobody
 
 logger = logging.getLogger(__name__)
 Clock = Callable[[], datetime]
@@ -132,14 +132,14 @@ class SqliteStore:
     ) -> AsyncGenerator[Session]:
         """The session, for writing, by nobody else at the same time (see `Store.open`)."""
         id = new_id() if session_id is None else checked_id(session_id)
-        lease = Lease.wish(self._tenant, id)
+        lease = Lease.new(self._tenant, id)
         try:
             record = await acquire(lambda: self._begin(lease, create=create, take_over=take_over), wait_seconds)
         except asyncio.CancelledError:
             await self._end(lease)  # it may have been taken just then
             raise
         session = Session(record, _Writer(self._file, lease, self._clock), self._clock, tenant=self._tenant)
-        self._heartbeat.hold(lease, session.lose_soon)
+        self._heartbeat.add(lease, session.mark_lost)
         try:
             yield session
         finally:
@@ -199,9 +199,7 @@ class SqliteStore:
     ) -> AsyncGenerator[LoggedEvent | None]:
         """The session's log behind a position, and what is added, as long as somebody has it open."""
         news = asyncio.Event()
-        return follow(
-            self, session_id, after=after, ping_seconds=ping_seconds, look_seconds=LOOK_AGAIN_SECONDS, news=news
-        )
+        return follow(self, session_id, after=after, ping_seconds=ping_seconds, poll_seconds=POLL_SECONDS, news=news)
 
     async def restore(self, record: SessionRecord, *, overwrite: bool = False) -> None:
         """Keep a session that was read from another store; refused when there is one with its id."""
@@ -271,37 +269,37 @@ class _Writer:
 
     async def append(self, step: Step) -> None:
         def write(connection: sqlite3.Connection) -> None:
-            now = self._still_ours(connection)
+            now = self._renew_lease(connection)
             rows.insert_step(connection, self._lease.tenant, self._lease.session, step, now)
 
         await self._file.write(write)
 
     async def add_confirmation(self, confirmation: Confirmation) -> None:
         def write(connection: sqlite3.Connection) -> None:
-            self._still_ours(connection)
+            self._renew_lease(connection)
             rows.insert_confirmation(connection, self._lease.tenant, self._lease.session, confirmation)
 
         await self._file.write(write)
 
     async def settle_confirmation(self, id: str, digest: str | None, settled_as: Resolution) -> Confirmation | Refusal:
         def write(connection: sqlite3.Connection) -> Confirmation | Refusal:
-            now = self._still_ours(connection)
+            now = self._renew_lease(connection)
             lease = self._lease
             return rows.settle_confirmation(connection, lease.tenant, lease.session, id, digest, settled_as, now)
 
         return await self._file.write(write)
 
-    def _still_ours(self, connection: sqlite3.Connection) -> datetime:
+    def _renew_lease(self, connection: sqlite3.Connection) -> datetime:
         now = self._clock()
         leases.renew(connection, self._lease, now)
         return now
 
 
-# A SQLite file as its operator sees it.
+# Administration of a SQLite store.
 
 
-class SqlitePlace:
-    """A `Place` in one file."""
+class SqliteStoreAdmin:
+    """The `StoreAdmin` of a SQLite file."""
 
     def __init__(self, path: Path, clock: Callable[[], datetime]) -> None:
         self._path = path
@@ -319,12 +317,12 @@ class SqlitePlace:
         query = "SELECT DISTINCT tenant FROM sessions ORDER BY tenant"
         return await self._file.read(lambda connection: tuple([row[0] for row in connection.execute(query)]))
 
-    async def status(self) -> PlaceStatus:
+    async def status(self) -> StoreStatus:
         """What is in it; only looks, also at what an older version wrote."""
         return await asyncio.to_thread(self._status)
 
-    def _status(self) -> PlaceStatus:
-        empty = PlaceStatus(engine="SQLite", place=str(self._path), form=0, newest_form=CURRENT)
+    def _status(self) -> StoreStatus:
+        empty = StoreStatus(engine="SQLite", place=str(self._path), form=0, newest_form=CURRENT)
         if not self._path.exists():
             return empty
         with (

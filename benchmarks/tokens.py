@@ -15,6 +15,7 @@ import random
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import date
 from itertools import combinations
 from pathlib import Path
 from statistics import median
@@ -25,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that it also 
 import toolcrib_cms
 from benchmarks import report
 from benchmarks.latency import tools_of_size
+from toolcrib.agent.prompt import Prompt
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.costs import (
     Overhead,
@@ -37,6 +39,7 @@ from toolcrib.discovery.costs import (
 from toolcrib.discovery.modes import choose_mode
 from toolcrib.discovery.protocols import Guidance, protocols_block
 from toolcrib.discovery.surfaces.browse import browse_surface
+from toolcrib.discovery.surfaces.search import SEARCH_NAME
 from toolcrib.discovery.tokens import count_tokens, definitions_tokens, is_exact, message_tokens
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.evals.retrieval import percentile
@@ -60,18 +63,13 @@ VAGUE = (
     "clean everything up",
 )
 
-AGENT_PROMPT = ROOT / "src" / "toolcrib" / "agent" / "prompts" / "agent.xml"
-PLACEHOLDER_AGENT_PROMPT_TOKENS = 300  # what the agent's prompt is planned to take; used only while there is none
-
-KEPT = {True: "yes", False: "**no**", None: "not measurable yet"}
+KEPT = {True: "yes", False: "**no**"}
 MOST_AT_STEP_0 = 500
 MOST_BROWSE_AT_200 = 2_000
 PROTOCOLS_SMALLER = 3
 
 
-Promise = tuple[
-    str, str, bool | None
-]  # what was promised, what was measured, whether it holds; None: not measurable yet
+Promise = tuple[str, str, bool]  # what was promised, what was measured, whether it holds
 
 
 def main() -> int:
@@ -83,19 +81,17 @@ def main() -> int:
     if not is_exact():
         print("error: exact counts need bpe-openai\nhint: pip install 'toolcrib[tokens]'", file=sys.stderr)
         return 1
-    prompt, kind = agent_prompt()
+    prompt = agent_prompt()
     figures = [measured(size, prompt) for size in chosen.sizes]
     notes = protocols_beside_guidance()
-    promises = kept(figures, notes, placeholder=not AGENT_PROMPT.exists())
-    write(chosen.out, figures, notes, promises, prompt, kind)
-    return 1 if any(good is False for _, _, good in promises) else 0
+    promises = kept(figures, notes)
+    write(chosen.out, figures, notes, promises, prompt)
+    return 1 if not all(good for _, _, good in promises) else 0
 
 
-def agent_prompt() -> tuple[int, str]:
-    """The tokens of the agent's prompt, and what they are."""
-    if AGENT_PROMPT.exists():
-        return count_tokens(AGENT_PROMPT.read_text("utf-8")), "the agent's prompt as it stands in its file"
-    return PLACEHOLDER_AGENT_PROMPT_TOKENS, "a placeholder: the agent's prompt is not written yet"
+def agent_prompt() -> int:
+    """The tokens of the agent's prompt as a model gets it before anything was found."""
+    return count_tokens(Prompt().render(today=date(2026, 1, 1), finders=[SEARCH_NAME]))
 
 
 def measured(size: int, prompt: int) -> dict[str, Any]:
@@ -173,7 +169,7 @@ def protocols_beside_guidance() -> dict[str, Any]:
     return {"pairs": len(ratios), "median": median(ratios), "least": min(ratios)}
 
 
-def kept(figures: Sequence[dict[str, Any]], notes: dict[str, Any], *, placeholder: bool) -> list[Promise]:
+def kept(figures: Sequence[dict[str, Any]], notes: dict[str, Any]) -> list[Promise]:
     """What was promised, what was measured, and whether it holds."""
     starts = sorted({start for row in figures for start in row["discovery_step_0"]})
     promises = [
@@ -184,9 +180,8 @@ def kept(figures: Sequence[dict[str, Any]], notes: dict[str, Any], *, placeholde
         ),
         (
             f"and stays under {MOST_AT_STEP_0} with the agent's prompt",
-            f"{starts[-1]:,}"
-            + (f", of which {PLACEHOLDER_AGENT_PROMPT_TOKENS} are a placeholder" if placeholder else ""),
-            None if placeholder and starts[-1] < MOST_AT_STEP_0 else starts[-1] < MOST_AT_STEP_0,
+            f"{starts[-1]:,}",
+            starts[-1] < MOST_AT_STEP_0,
         ),
     ]
     for row in figures:
@@ -217,12 +212,10 @@ def write(
     notes: dict[str, Any],
     promises: Sequence[Promise],
     prompt: int,
-    kind: str,
 ) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     content = {
         "agent_prompt_tokens": prompt,
-        "agent_prompt": kind,
         "sizes": list(figures),
         "protocols": notes,
         "promises": [{"promise": what, "measured": value, "kept": good} for what, value, good in promises],
@@ -231,7 +224,7 @@ def write(
     page = [
         "# Tokens",
         "Written by `python benchmarks/tokens.py`; exact o200k counts of what a request carries because of its tools: "
-        f"system prompt ({prompt} tokens, {kind}), definitions, discovery's calls and results, active protocols.",
+        f"system prompt ({prompt} tokens), definitions, discovery's calls and results, active protocols.",
         "## Each mode",
         report.markdown(overview(figures)),
         f"*After a search*: the median of {SESSIONS} sessions (in brackets, the 90th percentile), each with two "

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pydantic_ai import Agent
+from pydantic_ai.messages import UserPromptPart
 from pydantic_ai.models.function import FunctionModel
 
 from tests.support.agent import Script, Shop, kinds, scripted
@@ -210,7 +211,7 @@ async def test_what_leaves_the_window_is_summarized_by_the_model(session: Sessio
         await run(session, text, crib=crib)
     assert session.memory.summary == "They asked for one and two."
     conversation = "user: first\nassistant: One.\nuser: second\nassistant: Two."
-    assert [part.content for part in script.messages[3][0].parts] == [conversation]
+    assert [part.content for part in script.messages[3][0].parts if isinstance(part, UserPromptPart)] == [conversation]
     assert script.instructions[3] == SUMMARY
     assert "They asked for one and two." in script.instructions[4]
     assert script.tools[3] == []

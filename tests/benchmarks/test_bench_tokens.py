@@ -20,27 +20,19 @@ def test_the_cms_is_measured_in_every_mode() -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "notes", "placeholder", "verdicts"),
+    ("row", "notes", "verdicts"),
     [
-        ({}, {}, False, [True, True, True, True]),
-        ({}, {}, True, [True, None, True, True]),
-        ({"discovery_step_0": [400, 600]}, {}, True, [False, False, True, True]),
-        ({"browse_with_categories": 2_000}, {"median": 2.0}, False, [True, True, False, False]),
+        ({}, {}, [True, True, True, True]),
+        ({"discovery_step_0": [400, 600]}, {}, [False, False, True, True]),
+        ({"browse_with_categories": 2_000}, {"median": 2.0}, [True, True, False, False]),
     ],
 )
 def test_promises_are_held_against_figures(
-    row: dict[str, object], notes: dict[str, object], placeholder: bool, verdicts: list[bool | None]
+    row: dict[str, object], notes: dict[str, object], verdicts: list[bool]
 ) -> None:
     measured = {"tools": 200, "discovery_step_0": [400], "browse_with_categories": 1_500, **row}
-    promises = tokens.kept([measured], {**NOTES, **notes}, placeholder=placeholder)
+    promises = tokens.kept([measured], {**NOTES, **notes})
     assert [good for _, _, good in promises] == verdicts
-
-
-def test_the_prompt_is_a_placeholder_only_while_there_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(tokens, "AGENT_PROMPT", tmp_path / "agent.xml")
-    assert tokens.agent_prompt()[0] == tokens.PLACEHOLDER_AGENT_PROMPT_TOKENS
-    (tmp_path / "agent.xml").write_text("hello world")
-    assert tokens.agent_prompt() == (2, "the agent's prompt as it stands in its file")
 
 
 def test_the_page_and_the_numbers_are_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ MOST_TOOLS = 10  # whatever limit a model asks for
 SURE_FROM = 0.5  # confidence that the first hit is right
 VERY_SURE_FROM = 0.8
 NEAR = 0.05  # a hit counts beside the best one from this part of its share on
-NEAR_BY_WORDS = 0.7  # the same where words or a name decided: their scores are no shares, and lie closer together
+NEAR_BY_WORDS = 0.65  # the same where words or a name decided: their scores are no shares, and lie closer together
 NARROW = 2  # up to so many, companions come along
 # What a search may add to every request after it, so that one with a single search stays under 900 tokens in all, also
 # with a short prompt of the app's own: prompts, the discovery tool, its call and answer, a notice and a call take 570.

@@ -162,8 +162,9 @@ async def test_a_section_spoken_of_before_is_not_taken_where_another_may_be_mean
 
 async def test_a_picture_is_never_replaced_by_itself(cms: Talk) -> None:
     assert await cms.say("replace the old logo with the new one") == (
-        "For **cms_replaceImage**: which replacement do you mean?"
+        "For **cms_replaceImage**: which image do you mean?\n- logo-dark.png\n- logo-light.png"
     )
+    assert cms.calls == [("cms_listAllImages", {})]
 
 
 async def test_a_number_is_not_made_of_words(cms: Talk) -> None:

@@ -63,6 +63,7 @@ def test_ours_come_first_then_those_of_packages() -> None:
         "memory",
         "web",
         "shell",
+        "core",
         "broken",
         "missing",
         "needs_a_key",

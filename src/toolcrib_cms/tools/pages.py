@@ -32,7 +32,7 @@ from toolcrib_cms.tools.arguments import (
 
 
 class NewSection(BaseModel):
-    """A section of a page that is being made."""
+    """A new section."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -33,7 +33,7 @@ from benchmarks.ours import Toolcrib
 from benchmarks.peers import Arm, FastMCP
 from toolcrib.evals.retrieval import percentile
 from toolcrib.search.kernels import IS_COMPILED
-from toolcrib.search.query import parts
+from toolcrib.search.text import parts
 from toolcrib.tools.tool import Tool
 
 RESULTS = Path(__file__).parent / "results"

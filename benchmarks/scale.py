@@ -229,7 +229,7 @@ def replica(url: str) -> dict[str, Any]:
     per_second = len(queries) / (perf_counter() - started)
     added = [added_visible_ms(index, tool) for tool in fresh_tools(latency.ADDED)]
     index.close()
-    from toolcrib.search.query import parts
+    from toolcrib.search.text import parts
 
     one_errand = [ms for ms, query in zip(times, queries, strict=True) if not parts(query)]
     return {

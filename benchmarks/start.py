@@ -1,18 +1,23 @@
 """What a command costs before it does its work: CPU seconds and memory of whole processes, beside another checkout.
 
 `python benchmarks/start.py [--beside FOLDER]` runs each command in turn in both checkouts, with the same interpreter
-and the same packages, and gives the medians. Ratios count: a machine's seconds are its own.
+and the same packages, and gives the medians; beside another checkout it also writes `results/start.md` and `.json`.
+Ratios count: a machine's seconds are its own.
 """
 
 import argparse
+import json
 import os
+import platform
 import statistics
 import subprocess
 import sys
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 HERE = Path(__file__).resolve().parents[1]
+RESULTS = HERE / "benchmarks" / "results" / "start"
 COMMANDS = {
     "--help": "--help",
     "search": "search image",
@@ -21,6 +26,17 @@ COMMANDS = {
     "run FILE -m hi": "run desk/app.yaml --message hi --store talks.db",
 }
 CALL = "import sys; from toolcrib.cli.main import main; sys.exit(main())"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One command: medians of CPU seconds and of memory (MB), here and beside."""
+
+    command: str
+    cpu: float
+    memory: float
+    cpu_beside: float
+    memory_beside: float
 
 
 def measure(checkout: Path, command: str, folder: str) -> tuple[float, float]:
@@ -38,6 +54,35 @@ def measure(checkout: Path, command: str, folder: str) -> tuple[float, float]:
     return used.ru_utime + used.ru_stime, used.ru_maxrss / kilobyte
 
 
+def commit_of(checkout: Path) -> str:
+    """The short name of the commit that a checkout holds."""
+    command = ["git", "-C", str(checkout), "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def write(rows: list[Row], beside: str, repeat: int) -> None:
+    """`results/start.md` for people and `.json` for programs."""
+    setup = {"python": platform.python_version(), "machine": platform.machine(), "beside": beside, "repeat": repeat}
+    content = {"setup": setup, "rows": [asdict(row) for row in rows]}
+    RESULTS.with_suffix(".json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    page = [
+        "# The start of a command",
+        "",
+        f"Written by `python benchmarks/start.py --beside FOLDER`; *before* is commit {beside}. CPU seconds and the"
+        f" most memory of whole processes, medians of {repeat} runs in turn, same interpreter and packages."
+        f" Python {setup['python']}, {setup['machine']}.",
+        "",
+        "| command | CPU s | before | ratio | MB | before | ratio |",
+        "|---|--:|--:|--:|--:|--:|--:|",
+        *(
+            f"| `toolcrib {row.command}` | {row.cpu:.2f} | {row.cpu_beside:.2f} | {row.cpu / row.cpu_beside:.2f}"
+            f" | {row.memory:.0f} | {row.memory_beside:.0f} | {row.memory / row.memory_beside:.2f} |"
+            for row in rows
+        ),
+    ]
+    RESULTS.with_suffix(".md").write_text("\n".join(page) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--beside", type=Path, help="another checkout, such as one of an earlier commit")
@@ -49,6 +94,7 @@ def main() -> None:
         + "".join(f"{name:>10} CPU s{'MB':>6}" for name in ("here", "beside")[: len(checkouts)])
         + "   ratio"
     )
+    rows: list[Row] = []
     with TemporaryDirectory() as folder:
         measure(HERE, "new desk", folder)
         for name, command in COMMANDS.items():
@@ -60,6 +106,10 @@ def main() -> None:
             cells = "".join(f"{cpu:>16.2f}{held:>6.0f}" for cpu, held in medians)
             ratio = f"{medians[0][0] / medians[1][0]:>8.2f}" if len(medians) > 1 else ""
             print(f"{name:<16}{cells}{ratio}", flush=True)
+            if len(medians) > 1:
+                rows.append(Row(name, *medians[0], *medians[1]))
+    if rows:
+        write(rows, commit_of(checkouts[1]), options.repeat)
 
 
 if __name__ == "__main__":

@@ -35,8 +35,8 @@ from toolcrib.search.fusion import (
 )
 from toolcrib.search.kernels.plain import SCORE_ROWS, score_matrix
 from toolcrib.search.lexical import LexicalIndex, lexical_features, with_typos_fixed
-from toolcrib.search.query import parts
 from toolcrib.search.rerank import LateInteraction
+from toolcrib.search.text import parts
 from training.corpus import is_dev
 from training.material import REQUEST_SETS_ENGLISH, SMALL_TALK
 from training.spoken import small_talk

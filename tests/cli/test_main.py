@@ -128,6 +128,20 @@ assert "numpy" not in sys.modules  # and help needs no search
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.process
+def test_a_run_that_searches_nothing_loads_no_numpy(tmp_path: Path) -> None:
+    code = """
+import sys
+from toolcrib.cli.main import main
+assert main(["new", "desk"]) == 0
+assert main(["run", "desk/app.yaml", "--message", "hi", "--store", "talks.db"]) == 0
+assert "numpy" not in sys.modules
+"""
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path)
+    assert (done.returncode, "Hello!" in done.stdout) == (0, True), done.stderr
+
+
 def test_the_old_spelling_of_a_verb_still_works(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["catalogue", "status", "--store", "talks.db"]) == 4
     assert capsys.readouterr().err.startswith("error: A shared catalog needs a PostgreSQL database.")

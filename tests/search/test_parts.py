@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from toolcrib.search.query import MAX_PARTS, parts
+from toolcrib.search.text import MAX_PARTS, parts
 
 
 @pytest.mark.parametrize(

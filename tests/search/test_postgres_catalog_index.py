@@ -15,7 +15,8 @@ from toolcrib.postgres.database import PostgresDatabase
 from toolcrib.postgres.index.filter import policy_filter
 from toolcrib.postgres.index.index import PostgresIndex
 from toolcrib.search.embedders.embedder import RETRY_SECONDS
-from toolcrib.search.index import SearchIndex, ToolIndex, open_index
+from toolcrib.search.index import ToolIndex, open_index
+from toolcrib.search.interface import SearchIndex
 from toolcrib.search.query import SearchOptions
 
 Open = Callable[[Catalog], SearchIndex]

@@ -33,7 +33,7 @@ from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.toolbox import Surface, Toolbox
 from toolcrib.errors import ToolcribError
 from toolcrib.policy.policy import Policy
-from toolcrib.search.index import SearchIndex, ToolIndex
+from toolcrib.search.interface import LazyIndex, SearchIndex
 from toolcrib.settings import OFFLINE
 from toolcrib.stores.record import new_id
 from toolcrib.stores.session import CONFIRMATION_EXPIRES_IN, Session
@@ -186,7 +186,7 @@ class Crib:
     @cached_property
     def tool_index(self) -> SearchIndex:
         """The index that all sessions share."""
-        return ToolIndex(self.catalog) if self.index is None else self.index
+        return LazyIndex(self.catalog) if self.index is None else self.index
 
     def toolbox(
         self, snapshot: Mapping[str, Any] | None = None, *, watch: Callable[[Tool, ToolResult], None] | None = None

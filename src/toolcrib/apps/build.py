@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import TYPE_CHECKING
 
 from pydantic_ai.models import Model
 
@@ -22,13 +23,15 @@ from toolcrib.discovery.protocols import Guidance
 from toolcrib.discovery.surfaces.display import SourceStates
 from toolcrib.errors import PromptError, UnknownEmbedderError, UnsetVariableError, did_you_mean
 from toolcrib.policy.reading import policy_of
-from toolcrib.search.embedders import open_embedder
-from toolcrib.search.embedders.embedder import Embedder
-from toolcrib.search.index import SearchIndex, open_index
+from toolcrib.search.embedders import BUILTIN, check_embedder, open_embedder
+from toolcrib.search.interface import LazyIndex, SearchIndex
 from toolcrib.settings import Settings, is_postgres
 from toolcrib.sources.source import SourceGroup
 from toolcrib.tools.tool import match_dotted
 from toolcrib.yaml_file import Problem
+
+if TYPE_CHECKING:
+    from toolcrib.search.embedders.embedder import Embedder
 
 
 def load_app(
@@ -77,11 +80,11 @@ def load_app(
     return app
 
 
-def _cribs(spec: Spec, loader: ToolLoader, embedder: Embedder, url: str | None) -> dict[str, Crib]:
+def _cribs(spec: Spec, loader: ToolLoader, embedder: "Embedder | None", url: str | None) -> dict[str, Crib]:
     """The crib of each agent, without its model."""
     shared = loader.catalog(("tools",), spec.tools)
     tenant = f"app:{spec.app.app_id}"
-    index = open_index(shared, embedder, url=url, tenant=tenant)
+    index = _index(shared, embedder, url, tenant)
     catalogs = [
         shared if agent.tools is None else loader.catalog(_tools_at(number, agent), agent.tools)
         for number, agent in enumerate(spec.agents)
@@ -93,7 +96,7 @@ def _cribs(spec: Spec, loader: ToolLoader, embedder: Embedder, url: str | None) 
             number,
             loader,
             catalog,
-            index if catalog is shared else open_index(catalog, embedder, url=url, tenant=f"{tenant}/{agent.id}"),
+            index if catalog is shared else _index(catalog, embedder, url, f"{tenant}/{agent.id}"),
             states,
         )
         for number, (agent, catalog) in enumerate(zip(spec.agents, catalogs, strict=True))
@@ -134,14 +137,26 @@ def _tools_at(number: int, agent: Agent) -> tuple[str | int, ...]:
     return ("tools",) if agent.tools is None else ("agents", number, "tools")
 
 
-def _embedder(spec: Spec, document: AppDocument, given: str | None, environment: Mapping[str, str]) -> Embedder:
+def _embedder(
+    spec: Spec, document: AppDocument, given: str | None, environment: Mapping[str, str]
+) -> "Embedder | None":
+    """The embedder of the indexes; None for the built-in one, which they open themselves."""
     settings = Settings.from_environment(environment)
-    if given is not None:
-        return open_embedder(given, settings)
     try:
-        return open_embedder(spec.runtime.embedder, settings)
+        name = given or spec.runtime.embedder or BUILTIN
+        return None if check_embedder(name)[0] == BUILTIN else open_embedder(name, settings)
     except UnknownEmbedderError as error:
+        if given is not None:
+            raise
         raise document.error([Problem(("runtime", "embedder"), f"{error} {error.hint}")]) from None
+
+
+def _index(catalog: Catalog, embedder: "Embedder | None", url: str | None, tenant: str) -> SearchIndex:
+    if embedder is None and url is None:
+        return LazyIndex(catalog)
+    from toolcrib.search.index import open_index  # late: numpy
+
+    return open_index(catalog, embedder, url=url, tenant=tenant)
 
 
 def _index_url(spec: Spec, document: AppDocument, environment: Mapping[str, str]) -> str | None:

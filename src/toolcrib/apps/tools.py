@@ -12,6 +12,7 @@ from toolcrib.catalog.catalog import Catalog, Change
 from toolcrib.catalog.loading import load_catalog
 from toolcrib.discovery import render as refusals
 from toolcrib.errors import ModuleError, ToolcribError
+from toolcrib.search.interface import LazyIndex
 from toolcrib.settings import Settings
 from toolcrib.sources.mcp.config import McpServer
 from toolcrib.sources.source import Source
@@ -70,7 +71,6 @@ class ToolLoader:
             self.mistakes.append(Problem(keys, _said(error)))
 
     def _module(self, catalog: Catalog, name: str, options: Mapping[str, Any] | None) -> None:
-        from toolcrib.search.index import ToolIndex
         from toolcrib.sources.modules.registry import (
             module,  # late: loads pydantic models of its own
             module_names,
@@ -78,7 +78,7 @@ class ToolLoader:
 
         given = self.variables.expanded(dict(options or {}))
         if name == "memory" and name in module_names():
-            given = {"scope": self.app_id, "index": ToolIndex, **given}
+            given = {"scope": self.app_id, "index": LazyIndex, **given}
         self._hold(catalog, module(name, workdir=self.workdir, **given))
 
     def _core(self, catalog: Catalog, pinned: Iterable[str]) -> None:
@@ -91,13 +91,12 @@ class ToolLoader:
             self._hold(catalog, (one for one in module("core", workdir=self.workdir) if one.name in wanted))
 
     def _folder(self, catalog: Catalog, kind: str, name: str, folder: str) -> None:
-        from toolcrib.search.index import ToolIndex
         from toolcrib.sources.documents import Documents  # late: only apps with folders need them
         from toolcrib.sources.names import safe_prefix
         from toolcrib.sources.skills import Skills
 
         made = Documents if kind == "documents" else Skills
-        registry = made(self.document.folder / self.variables.expanded(folder), index=ToolIndex)
+        registry = made(self.document.folder / self.variables.expanded(folder), index=LazyIndex)
         self._hold(catalog, [registry.tool(f"discover_{safe_prefix(name)}")])
 
     def _python(self, catalog: Catalog, place: str) -> None:

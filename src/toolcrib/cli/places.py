@@ -14,7 +14,8 @@ from toolcrib.settings import Settings, is_postgres
 
 if TYPE_CHECKING:
     from toolcrib.postgres.replica import Runner, SharedSource
-    from toolcrib.search.index import SearchIndex, ToolIndex
+    from toolcrib.search.index import ToolIndex
+    from toolcrib.search.interface import SearchIndex
     from toolcrib.sources.mcp.config import McpServer
     from toolcrib.sources.mcp.source import McpSource
     from toolcrib.sources.openapi.source import OpenApiSource
@@ -98,7 +99,7 @@ def make_index(catalog: Catalog, embedder: str | None, *, probe: bool = False) -
     needs both arms.
     """
     from toolcrib.search.embedders import open_embedder
-    from toolcrib.search.index import ToolIndex  # late: numpy and tantivy, which most verbs do not need
+    from toolcrib.search.index import ToolIndex  # late: numpy, which most verbs do not need
 
     opened = open_embedder(embedder)
     if probe and opened.remote:

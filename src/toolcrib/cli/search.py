@@ -51,7 +51,7 @@ def search(
         limit: How many tools at most.
         explain: Tell why each tool stands where it stands; when none was found, why the nearest was not.
     """
-    from toolcrib.search.query import SearchOptions  # late: numpy and tantivy
+    from toolcrib.search.query import SearchOptions  # late: numpy
 
     catalog = load_catalog(source)
     index = make_index(catalog, embedder)

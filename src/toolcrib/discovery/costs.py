@@ -4,7 +4,6 @@ Measured on the real surface and toolbox, with searches for the catalog's own to
 """
 
 import asyncio
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
@@ -19,7 +18,7 @@ from toolcrib.discovery.surfaces.browse import compact_surface
 from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.tokens import compact_json, count_tokens, definitions_tokens, is_exact, message_tokens
 from toolcrib.discovery.toolbox import Surface, Toolbox
-from toolcrib.search.index import SearchIndex
+from toolcrib.search.interface import SearchIndex
 from toolcrib.tools.text import first_sentence
 from toolcrib.tools.tool import Tool
 
@@ -222,15 +221,11 @@ class CostTable:
 
 async def cost_table(catalog: Catalog, *, window: int = WINDOW, share: float = SHARE, model: str = MODEL) -> CostTable:
     """Measured on the real surface, with searches for two of the catalog's own tools."""
-    overhead = sys.modules[__name__]  # late: numpy and tantivy
-
     wire: Wire = "anthropic" if "claude" in model.casefold() else "openai-chat"
     decision = await asyncio.to_thread(choose_mode, catalog, window, share, wire=wire)
     tools = list(catalog)
-    steps, searches = await overhead.discovery_overheads(catalog, overhead.sample_queries(tools), wire=wire)
-    direct, compact = await asyncio.to_thread(
-        lambda: (overhead.direct_overhead(tools, wire), overhead.compact_overhead(tools, wire))
-    )
+    steps, searches = await discovery_overheads(catalog, sample_queries(tools), wire=wire)
+    direct, compact = await asyncio.to_thread(lambda: (direct_overhead(tools, wire), compact_overhead(tools, wire)))
     spent = [
         ("direct", "at each step", direct),
         ("compact", AFTER[0], compact),

@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from toolcrib.search.query import JOINTS, SENTENCES
-from toolcrib.search.text import content_words, is_unspaced, words
+from toolcrib.search.text import JOINTS, SENTENCES, content_words, is_unspaced, words
 
 MOST_ERRANDS = 5
 MOST_CHARACTERS = 2_000  # of a request that is taken apart

@@ -17,7 +17,7 @@ from toolcrib.discovery.tokens import definition_tokens
 from toolcrib.discovery.visibility import visibility_for
 from toolcrib.errors import SnapshotError
 from toolcrib.policy.policy import Decision, Policy, Verdict
-from toolcrib.search.index import SearchIndex, ToolIndex
+from toolcrib.search.interface import SearchIndex
 from toolcrib.search.result import SearchResult
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
@@ -239,6 +239,8 @@ class Toolbox:
     def index(self) -> SearchIndex:
         """The index searched; made at the first search if none was given."""
         if self._index is None:
+            from toolcrib.search.index import ToolIndex  # late: numpy, which only a search needs
+
             self._index = ToolIndex(self.catalog)
         return self._index
 

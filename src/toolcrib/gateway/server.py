@@ -49,7 +49,8 @@ from toolcrib.gateway.surface import (
     text_result,
 )
 from toolcrib.policy.policy import Decision, Policy, Rule
-from toolcrib.search.index import SearchIndex, ToolIndex
+from toolcrib.search.index import ToolIndex
+from toolcrib.search.interface import SearchIndex
 from toolcrib.sources.mcp.config import McpServer
 from toolcrib.sources.mcp.source import McpSource, McpToolCall
 from toolcrib.sources.names import SEPARATOR

@@ -7,10 +7,10 @@ from toolcrib._lazy import lazy_names
 if TYPE_CHECKING:
     from toolcrib.search.embedders.embedder import Embedder as Embedder
     from toolcrib.search.index import (
-        SearchIndex as SearchIndex,
         ToolIndex as ToolIndex,
         open_index as open_index,
     )
+    from toolcrib.search.interface import SearchIndex as SearchIndex
     from toolcrib.search.kernels.rows import Vectors as Vectors
     from toolcrib.search.query import SearchOptions as SearchOptions, Strategy as Strategy
     from toolcrib.search.result import Explanation as Explanation, Hit as Hit, SearchResult as SearchResult
@@ -20,7 +20,7 @@ _HOMES = {
     "Embedder": "toolcrib.search.embedders.embedder",
     "Explanation": "toolcrib.search.result",
     "Hit": "toolcrib.search.result",
-    "SearchIndex": "toolcrib.search.index",
+    "SearchIndex": "toolcrib.search.interface",
     "SearchOptions": "toolcrib.search.query",
     "SearchResult": "toolcrib.search.result",
     "Strategy": "toolcrib.search.query",

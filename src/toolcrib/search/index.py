@@ -19,6 +19,7 @@ from toolcrib.search.corpus import Corpus, Part, Step, ToolFeed, ToolFilter, hit
 from toolcrib.search.dense import passages
 from toolcrib.search.embedders.builtin import BuiltinEmbedder, checked
 from toolcrib.search.embedders.embedder import Embedder, FallibleEmbedder
+from toolcrib.search.interface import SearchIndex
 from toolcrib.search.kernels.rows import Vectors
 from toolcrib.search.query import (
     DEFAULT_OPTIONS,
@@ -53,33 +54,6 @@ class ToolSet(ToolFeed, Protocol):
     def __contains__(self, tool: object, /) -> bool: ...
 
     def __iter__(self) -> Iterator[Tool]: ...
-
-
-class SearchIndex(Protocol):
-    """An index, wherever it is kept: in this process (`ToolIndex`), or in a database (`PostgresIndex`)."""
-
-    def __len__(self) -> int: ...
-
-    def search(
-        self, query: str, *, limit: int = 5, where: ToolFilter | None = None, options: SearchOptions | None = None
-    ) -> SearchResult: ...
-
-    async def search_async(
-        self, query: str, *, limit: int = 5, where: ToolFilter | None = None, options: SearchOptions | None = None
-    ) -> SearchResult: ...
-
-    def only(self, where: ToolFilter) -> "SearchIndex": ...
-
-    def explain(self, query: str, name: str, *, options: SearchOptions | None = None) -> Explanation: ...
-
-    def similar(self, name: str, *, limit: int = 5) -> tuple[Hit, ...]: ...
-
-    def learn(self, query: str, name: str) -> None: ...
-
-    @property
-    def close(self) -> Callable[[], None]:
-        """Stop following the catalog, and close all connections."""
-        ...
 
 
 def open_index(

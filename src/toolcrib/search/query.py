@@ -4,7 +4,6 @@ The lexical pass comes first. The query is embedded only when that pass is not c
 over the network: so a query has two halves, `start` and `finish`, and an index can release its lock between them.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol, TypeAlias
@@ -28,7 +27,7 @@ from toolcrib.search.lexical import (
 )
 from toolcrib.search.rerank import LateInteraction
 from toolcrib.search.result import Explanation, Path, SearchResult
-from toolcrib.search.text import STOP_WORDS, content_words, is_unspaced, words
+from toolcrib.search.text import parts, words
 
 MAX_LIMIT = 100
 
@@ -257,75 +256,6 @@ def _visible(match: LexicalMatch, allowed: NDArray[np.bool_] | None) -> LexicalM
         return match
     kept = [(n, s) for n, s in zip(match.numbers, match.scores, strict=True) if allowed[n]][:DEPTH]
     return match._replace(numbers=tuple(n for n, _ in kept), scores=tuple(s for _, s in kept))
-
-
-# A request for several things is split by rules: "create a page and add a mountain photo" wants two tools.
-
-MAX_PARTS = 6
-MIN_WORDS = 2  # content words of a part; with fewer it is near everything
-
-# A dot after a single letter or a title ends no sentence: "at 10 a.m. with Dr. Smith".
-SENTENCES = re.compile(
-    r"(?<=[.!?…])(?<!\b[^\W\d]\.)(?<!\b(?:Dr|Mr|Ms|St|Nr|vs)\.)(?<!\bMrs\.)\s+|[;\n\r]+\s*|[。！？；]+\s*"
-)
-# Words that join one errand to the next, in the languages that have a short unmistakable one. What nearly all of them
-# begin with stands once, in front: four times as fast as trying every joint behind every space.
-# "And the check-out date to May 5", "and 2 rooms" go on with an errand; "and a photo" brings up something new. So in
-# English alone: where the verb may stand last, "und die Bilder hochladen" is an errand. Chinese `并` and `另外` stand
-# within other words, too: `合并` is to merge, `另外一个` another one.
-JOINTS = re.compile(
-    r"""
-      ,?\s+(?:
-          (?: and\s++(?!\d|(?:the|my|your|his|its|our|their|this|that|these|those|it|which|who|whose)\b)
-            | (?:then|also|plus|afterwards|finally|additionally)\s+
-          )(?:then\s+|also\s+)?
-        | (?:und|sowie|danach|anschließend)\s+(?:dann\s+)? | (?:a\s+)?(?:oraz|potem|następnie)\s+ | (?-i:i)\s+(?=\w{4})
-        | (?:y|luego|además)\s+(?=\w{3}) | (?:et|puis|ensuite)\s+ | (?:poi|inoltre|e)\s+(?=\w{3}) | (?:depois|também)\s+
-        | (?:en\s+)?(?:daarna|vervolgens)\s+ | (?:ve|sonra|ayrıca)\s+ | (?:и|затем|потом|та|і|потім)\s+
-        | (?:och|og|sedan|derefter|deretter)\s+ | (?:ja|sitten)\s+ | (?:és|majd|aztán)\s+
-        | (?:a\s+potom|pak|și|apoi|και|μετά|dan|lalu|và|sau\s+đó)\s+ | (?:ثم|و)\s+ | (?:और|फिर)\s+
-      )
-    | ,\s+as\s+well\s+as\s+
-    | [，、]?(?:然后|并且|(?<![合一兼])并(?![不非没无行])|以及|接着|另外(?![一两几])|そして|それから|および
-        |그리고|그런\ 다음|แล้ว|และ)[，、]?\s*
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-
-
-def parts(text: str) -> list[str]:
-    """The parts of a query, in order; empty when it asks for one thing."""
-    said = words(text)
-    if len([word for word in said if word not in STOP_WORDS]) < 2 * MIN_WORDS and not _is_dense(text):
-        return []
-    sentences = [piece for piece in SENTENCES.split(text[:4_000]) if piece.strip()]
-    found: list[str] = []
-    for sentence in sentences:
-        found.extend(_split(sentence))
-    if len(found) < 2:
-        return []
-    telling = [piece for piece in found if len(content_words(piece)) >= MIN_WORDS or _is_dense(piece)]
-    return telling[:MAX_PARTS] if len(telling) > 1 else []
-
-
-def _split(sentence: str) -> list[str]:
-    """Split at conjunctions, but only where both sides can stand alone: "search and replace" stays one."""
-    kept: list[str] = []
-    for piece in (piece.strip() for piece in JOINTS.split(sentence)):
-        if kept and (_is_short(piece) or _is_short(kept[-1])):
-            kept[-1] = f"{kept[-1]} {piece}"
-        elif piece:
-            kept.append(piece)
-    return kept
-
-
-def _is_short(piece: str) -> bool:
-    return len(content_words(piece)) < MIN_WORDS and not _is_dense(piece)
-
-
-def _is_dense(piece: str) -> bool:
-    """Whether a piece of an unspaced script is long enough: four characters of Chinese are two words."""
-    return any(len(word) >= 4 and is_unspaced(word) for word in words(piece))
 
 
 # From a ranking to the answer: tools called by name come first, and where probably nothing fits there is none.

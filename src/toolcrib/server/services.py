@@ -20,7 +20,7 @@ from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.discovery.visibility import visibility_for
 from toolcrib.errors import StoreError, UnknownSessionError
 from toolcrib.policy.policy import Decision, Policy, Rule
-from toolcrib.search.index import SearchIndex
+from toolcrib.search.interface import SearchIndex
 from toolcrib.server.metrics import Metrics
 from toolcrib.server.runs import Runs
 from toolcrib.serving import Options

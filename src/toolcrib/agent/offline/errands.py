@@ -7,7 +7,7 @@ from toolcrib.agent.offline.known_tools import Deed
 from toolcrib.agent.offline.meaning import deed_of
 from toolcrib.agent.offline.request_text import RequestText
 from toolcrib.agent.offline.vocabulary import AND, SMALL_BY_LANGUAGE, WITH
-from toolcrib.search.query import parts
+from toolcrib.search.text import parts
 
 MOST_ERRANDS = 5
 

@@ -4,11 +4,14 @@ So the brain needs no dictionary: its own lists hold only what meaning cannot te
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 from toolcrib.agent.offline.known_tools import DEEDS, Deed
 from toolcrib.agent.offline.vocabulary import VERBS
-from toolcrib.search.embedders.builtin import BuiltinEmbedder
+
+if TYPE_CHECKING:
+    from toolcrib.search.embedders.builtin import BuiltinEmbedder
 
 LIKE = 0.46  # from here on two single words mean the same; most unlike ones stay below 0.3, neighbours below 0.44
 SAME = 0.68  # and from here on one says no more than the other: a "Preisseite" is like a page, but says more
@@ -24,13 +27,19 @@ _PROTOTYPES = {
 }
 _MEANT = 0.45  # for verbs, which have more forms than nouns
 _MOST_LETTERS = 200
-_embedder = BuiltinEmbedder()
+
+
+@cache
+def _embedder() -> "BuiltinEmbedder":
+    from toolcrib.search.embedders.builtin import BuiltinEmbedder  # late: numpy, which small talk does not need
+
+    return BuiltinEmbedder()
 
 
 @lru_cache(maxsize=8_192)
 def nearness(text: str, other: str) -> float:
     """How near two texts are in meaning, at most 1."""
-    one, two = _embedder.embed_queries([text[:_MOST_LETTERS], other[:_MOST_LETTERS]])
+    one, two = _embedder().embed_queries([text[:_MOST_LETTERS], other[:_MOST_LETTERS]])
     return float(one @ two)
 
 

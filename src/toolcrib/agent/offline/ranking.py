@@ -3,13 +3,16 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from toolcrib.agent.offline.known_tools import KnownTool
-from toolcrib.search.corpus import Step
-from toolcrib.search.index import ToolIndex
 from toolcrib.search.result import SearchResult
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from toolcrib.search.corpus import Step
+    from toolcrib.search.index import ToolIndex
 
 _KEPT = 8  # indexes; a conversation looks at the same few sets of tools again and again
 
@@ -24,7 +27,9 @@ def _words(tool: KnownTool) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=_KEPT)
-def _index(said: tuple[tuple[str, str, tuple[str, ...]], ...]) -> ToolIndex:
+def _index(said: tuple[tuple[str, str, tuple[str, ...]], ...]) -> "ToolIndex":
+    from toolcrib.search.index import ToolIndex  # late: numpy, which small talk does not need
+
     tools = [
         Tool(
             name=name,
@@ -44,7 +49,7 @@ class _Fixed:
     added: Sequence[Tool]
     removed: Sequence[str] = ()
 
-    def subscribe(self, listener: Callable[[Step], object], *, replay: bool = False) -> Callable[[], None]:
+    def subscribe(self, listener: "Callable[[Step], object]", *, replay: bool = False) -> Callable[[], None]:
         """Tell of the tools at once."""
         listener(self)
         return lambda: None

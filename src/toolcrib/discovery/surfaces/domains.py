@@ -33,7 +33,7 @@ from toolcrib.discovery.surfaces.display import (
 from toolcrib.discovery.toolbox import Toolbox, calling
 from toolcrib.errors import UnknownToolError
 from toolcrib.policy.policy import Decision, Verdict
-from toolcrib.search.index import ToolIndex
+from toolcrib.search.interface import LazyIndex
 from toolcrib.tools.registry import Registry, entry_line, registry_tool
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
@@ -82,7 +82,7 @@ class ToolRegistry:
     def __init__(self, held: Toolbox | Catalog) -> None:
         self._toolbox = held if isinstance(held, Toolbox) else None
         self.catalog = held.catalog if isinstance(held, Toolbox) else held
-        self._index: ToolIndex | None = None
+        self._index = LazyIndex(self.catalog)
 
     def list(self) -> Sequence[Tool]:
         """All tools, in the catalog's order."""
@@ -103,7 +103,6 @@ class ToolRegistry:
         if self._toolbox is not None:
             hits = self._toolbox.search(query, limit=limit).hits
         else:
-            self._index = self._index or ToolIndex(self.catalog)
             hits = self._index.search(query, limit=limit).hits
         return [tool for hit in hits if (tool := self.get(hit.name)) is not None]
 

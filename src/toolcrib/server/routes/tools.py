@@ -14,7 +14,7 @@ from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.errors import UnknownToolError
 from toolcrib.evals.retrieval import discoverability
 from toolcrib.policy.policy import Decision
-from toolcrib.search.index import SearchIndex
+from toolcrib.search.interface import SearchIndex
 from toolcrib.search.query import SearchOptions
 from toolcrib.search.result import Hit
 from toolcrib.server.middleware import http_error

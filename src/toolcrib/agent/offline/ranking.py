@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from toolcrib.agent.offline.known_tools import KnownTool
-from toolcrib.search.corpus import Step
+from toolcrib.search.corpus import CatalogChange
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.result import SearchResult
 from toolcrib.tools.result import ToolResult
@@ -44,7 +44,7 @@ class _Fixed:
     added: Sequence[Tool]
     removed: Sequence[str] = ()
 
-    def subscribe(self, listener: Callable[[Step], object], *, replay: bool = False) -> Callable[[], None]:
+    def subscribe(self, listener: Callable[[CatalogChange], object], *, replay: bool = False) -> Callable[[], None]:
         """Tell of the tools at once."""
         listener(self)
         return lambda: None

@@ -33,7 +33,7 @@ from benchmarks.ours import Toolcrib
 from benchmarks.peers import Arm, FastMCP
 from toolcrib.evals.retrieval import percentile
 from toolcrib.search.kernels import IS_COMPILED
-from toolcrib.search.text import parts
+from toolcrib.search.text import split_request
 from toolcrib.tools.tool import Tool
 
 RESULTS = Path(__file__).parent / "results"
@@ -81,7 +81,9 @@ def ours_at(size: int) -> dict[str, Any]:
         "build_seconds": built,
         "p50_ms": percentile(times, 50),
         "p99_ms": percentile(times, 99),
-        "one_errand_p50_ms": percentile([ms for ms, query in zip(times, queries, strict=True) if not parts(query)], 50),
+        "one_errand_p50_ms": percentile(
+            [ms for ms, query in zip(times, queries, strict=True) if not split_request(query)], 50
+        ),
         "add_visible_p50_ms": percentile(added, 50),
         "add_visible_max_ms": max(added),
         "memory_mb": weighed,

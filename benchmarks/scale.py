@@ -229,9 +229,9 @@ def replica(url: str) -> dict[str, Any]:
     per_second = len(queries) / (perf_counter() - started)
     added = [added_visible_ms(index, tool) for tool in fresh_tools(latency.ADDED)]
     index.close()
-    from toolcrib.search.text import parts
+    from toolcrib.search.text import split_request
 
-    one_errand = [ms for ms, query in zip(times, queries, strict=True) if not parts(query)]
+    one_errand = [ms for ms, query in zip(times, queries, strict=True) if not split_request(query)]
     return {
         "p50_ms": percentile(times, 50),
         "p99_ms": percentile(times, 99),

@@ -29,14 +29,14 @@ from toolcrib.search.fusion import (
     WEIGHTS,
     Candidates,
     Fusion,
-    fitted,
-    gather,
+    collect_candidates,
+    load_weights,
     rerank_depth,
 )
 from toolcrib.search.kernels.plain import SCORE_ROWS, score_matrix
 from toolcrib.search.lexical import LexicalIndex, lexical_features, with_typos_fixed
 from toolcrib.search.rerank import LateInteraction
-from toolcrib.search.text import parts
+from toolcrib.search.text import split_request
 from training.corpus import is_dev
 from training.material import REQUEST_SETS_ENGLISH, SMALL_TALK
 from training.spoken import small_talk
@@ -79,16 +79,18 @@ class Arms:
 
     def case(self, group: str, text: str, relevant: frozenset[int]) -> Case:
         whole, query = self._ask(text, whole=True)
-        return Case(group, whole, tuple(self._ask(part, whole=False)[0] for part in parts(text)), query, relevant)
+        return Case(
+            group, whole, tuple(self._ask(part, whole=False)[0] for part in split_request(text)), query, relevant
+        )
 
     def _ask(self, text: str, *, whole: bool) -> tuple[Candidates, np.ndarray]:
         match = self._lexical.search(text, 50)
-        meant = with_typos_fixed(text, match.asked)
+        meant = with_typos_fixed(text, match.terms)
         query = self._embedder.embed_queries([meant])
-        nearness = Similarity.of(self._dense.scores(query)[0], self._dense.alive)
+        similarity = Similarity.of(self._dense.scores(query)[0], self._dense.alive)
         depth = rerank_depth(len(self.tools), whole=whole)
         said = lexical_features(match, self._lexical)
-        return gather(match, said, nearness, self._meanings, meant, depth), query[0]
+        return collect_candidates(match, said, similarity, self._meanings, meant, depth), query[0]
 
 
 def collect(unseen: Path) -> list[Case]:
@@ -198,16 +200,16 @@ def _balance(groups: list[str], *, small: float, unseen: float) -> torch.Tensor:
 
 def fit_trust(cases: list[Case]) -> dict:
     """How much each way of scoring counts: the right tools must get the largest shares."""
-    cases = [case for case in cases if case.relevant & set(case.evidence.numbers.tolist())]
+    cases = [case for case in cases if case.relevant & set(case.evidence.tool_ids.tolist())]
     ways = torch.zeros(len(cases), SCORE_ROWS, CANDIDATES)
     right = torch.zeros(len(cases), CANDIDATES, dtype=torch.bool)
     there = torch.zeros(len(cases), CANDIDATES, dtype=torch.bool)
     for row, case in enumerate(cases):
-        count = len(case.evidence.numbers)
+        count = len(case.evidence.tool_ids)
         ways[row, :, :count] = torch.tensor(
             score_matrix(case.evidence.lexical, case.evidence.dense, *case.evidence.close)
         )
-        right[row, :count] = torch.tensor([n in case.relevant for n in case.evidence.numbers.tolist()])
+        right[row, :count] = torch.tensor([n in case.relevant for n in case.evidence.tool_ids.tolist()])
         there[row, :count] = True
     weight, wanted = _balance([case.group for case in cases], small=0.02, unseen=0.7), right.sum(1)
 
@@ -254,7 +256,7 @@ def fit(cases: list[Case], path: Path) -> None:
     )
     weights["small_talk"] = {"line": _short(talk_line.tolist())}
     path.write_text(json.dumps(weights), encoding="utf-8")
-    fitted.cache_clear()
+    load_weights.cache_clear()
     fusion = Fusion(path)
     rankings = [fusion.ranking(case.evidence, case.parts) for case in cases]
     talk = [float(np.clip(case.query @ talk_line[:-1] + talk_line[-1], -6, 6)) / 6 for case in cases]
@@ -272,7 +274,7 @@ def fit(cases: list[Case], path: Path) -> None:
     lexical = np.array(
         [
             bool(case.evidence.lexical.max(initial=0) > 0)
-            and int(case.evidence.numbers[int(case.evidence.lexical.argmax())]) in case.relevant
+            and int(case.evidence.tool_ids[int(case.evidence.lexical.argmax())]) in case.relevant
             for case in cases
         ]
     )
@@ -288,7 +290,7 @@ def fit(cases: list[Case], path: Path) -> None:
     weight = _balance(kinds, small=0.5, unseen=1.0)
     weights["serves"] = fit_probability(outlooks[kept], answerable[kept], weight)
     path.write_text(json.dumps(weights), encoding="utf-8")
-    fitted.cache_clear()
+    load_weights.cache_clear()
     report(cases, outlooks, Calibration(path), found, answerable)
 
 

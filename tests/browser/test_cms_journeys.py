@@ -26,7 +26,9 @@ def test_deleting_a_page_is_declined_and_then_confirmed(page: Page) -> None:
     asked = say(page, "Delete the Old pricing page")
     approval = asked.get_by_role("region", name="Approval of cms_deletePage")
     expect(approval).to_contain_text("destructive")
-    expect(approval.locator(".arguments")).to_have_text("pagepage_old-pricing")  # exactly what it would be called with
+    expect(approval.locator(".arguments")).to_have_text(
+        "pageIdpage_old-pricing"
+    )  # exactly what it would be called with
     approval.get_by_role("button", name="Decline").click()
     finished(page, 1)
     expect(approval).to_contain_text("You declined this")

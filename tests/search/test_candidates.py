@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 from tests.support.search import make, near
 from toolcrib.search.dense import DEPTH, Similarity
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
-from toolcrib.search.fusion import FEATURES, LEXICAL_FEATURES, Candidates, gather, rerank_depth
+from toolcrib.search.fusion import FEATURES, LEXICAL_FEATURES, Candidates, collect_candidates, rerank_depth
 from toolcrib.search.lexical import LexicalIndex, lexical_features
 from toolcrib.search.query import SILENT
 from toolcrib.search.rerank import LateInteraction
@@ -30,13 +30,13 @@ def signs(evidence: Candidates) -> dict[str, float]:
 def asked(
     index: LexicalIndex,
     text: str,
-    nearness: Similarity = SILENT,
+    similarity: Similarity = SILENT,
     *,
     meanings: LateInteraction = UNREAD,
     depth: int = DEPTH,
 ) -> Candidates:
     match = index.search(text, DEPTH)
-    return gather(match, lexical_features(match, index), nearness, meanings, text, depth)
+    return collect_candidates(match, lexical_features(match, index), similarity, meanings, text, depth)
 
 
 PAGES = ("create page", "delete page", "create song", "list photos")
@@ -44,11 +44,11 @@ PAGES = ("create page", "delete page", "create song", "list photos")
 
 def test_candidates_are_those_of_the_words_and_then_those_of_the_meaning() -> None:
     evidence = asked(lexical(*PAGES), "create a page", near(0.1, 0.2, 0.3, 0.9))
-    assert evidence.numbers.tolist()[0] == 0
-    assert sorted(evidence.numbers.tolist()) == [0, 1, 2, 3]
+    assert evidence.tool_ids.tolist()[0] == 0
+    assert sorted(evidence.tool_ids.tolist()) == [0, 1, 2, 3]
     assert evidence.lexical[0] == 1
-    assert evidence.lexical[evidence.numbers.tolist().index(3)] == 0
-    assert evidence.dense.argmax() == evidence.numbers.tolist().index(3)
+    assert evidence.lexical[evidence.tool_ids.tolist().index(3)] == 0
+    assert evidence.dense.argmax() == evidence.tool_ids.tolist().index(3)
 
 
 def test_a_request_whose_words_all_stand_in_one_tool_is_covered() -> None:
@@ -103,7 +103,9 @@ def test_signs_are_numbers_whatever_was_asked(scores: list[float], gone: set[int
     assert evidence.features.shape == (len(FEATURES),)
     assert np.isfinite(evidence.features).all()
     assert np.isfinite(evidence.dense).all()
-    assert len(set(evidence.numbers.tolist())) == len(evidence.numbers) == len(evidence.lexical) == len(evidence.dense)
+    assert (
+        len(set(evidence.tool_ids.tolist())) == len(evidence.tool_ids) == len(evidence.lexical) == len(evidence.dense)
+    )
 
 
 def test_the_first_candidates_of_each_arm_are_read_word_by_word() -> None:
@@ -112,13 +114,13 @@ def test_the_first_candidates_of_each_arm_are_read_word_by_word() -> None:
     meanings = LateInteraction(BuiltinEmbedder())
     meanings.put((number, ["page", "zebra"]) for number in range(200))
     evidence = asked(index, "page", seen, meanings=meanings, depth=10)
-    read = {n for n, share in zip(evidence.numbers.tolist(), evidence.close.asked, strict=True) if share}
-    assert read == {*evidence.numbers[:10].tolist(), *seen.nearest[:10]}
+    read = {n for n, share in zip(evidence.tool_ids.tolist(), evidence.close.of_query, strict=True) if share}
+    assert read == {*evidence.tool_ids[:10].tolist(), *seen.nearest[:10]}
     assert signs(evidence)["most_asked"] == pytest.approx(1)
     assert 0 < signs(evidence)["most_told"] < 1
     every = asked(index, "page", seen, meanings=meanings)
-    assert (every.close.asked > 0).all()
-    assert len(every.numbers) == len(evidence.numbers) > len(read)
+    assert (every.close.of_query > 0).all()
+    assert len(every.tool_ids) == len(evidence.tool_ids) > len(read)
 
 
 @pytest.mark.parametrize(

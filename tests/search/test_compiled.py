@@ -15,7 +15,7 @@ from toolcrib.catalog.catalog import Catalog
 from toolcrib.search import kernels
 from toolcrib.search.dense import ABSENT, DenseIndex, Similarity
 from toolcrib.search.embedders.builtin import MODEL, BuiltinEmbedder, known_features
-from toolcrib.search.fusion import Candidates, Fusion, gather
+from toolcrib.search.fusion import Candidates, Fusion, collect_candidates
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.kernels import Kernels, plain
 from toolcrib.search.lexical import LexicalIndex, lexical_features
@@ -115,10 +115,10 @@ def test_both_arms_stand_side_by_side_alike(text: str, scores: list[float], dept
     seen = Similarity.of(np.array([*scores, *[0.1] * 8], dtype=np.float32))
 
     def ask() -> Candidates:
-        return gather(match, lexical_features(match, lexical), seen, meanings, text, depth)
+        return collect_candidates(match, lexical_features(match, lexical), seen, meanings, text, depth)
 
     fast, slow = both(ask)
-    assert fast.numbers.tolist() == slow.numbers.tolist()
+    assert fast.tool_ids.tolist() == slow.tool_ids.tolist()
     for one, other in zip(
         (*fast[1:3], *fast.close, fast.features), (*slow[1:3], *slow.close, slow.features), strict=True
     ):
@@ -158,23 +158,23 @@ MISUSES: list[tuple[str, tuple[Any, ...]]] = [
     ("add_features", (["a"], [], *KNOWN, np.zeros(3, dtype=np.uint8), np.zeros(1, dtype=np.float16), SMALL)),
     ("add_features", (["a"], ["a"], *KNOWN, np.zeros(3, dtype=np.uint8), np.zeros(1, dtype=np.float16), SMALL)),
     ("add_features", (["a"], ["a"], KNOWN.numbers, KNOWN.numbers, BYTES, np.zeros(1, dtype=np.float16), SMALL)),
-    ("share_met", ("a",)),
-    ("share_met", ("a", "a", KNOWN.numbers, KNOWN.starts[:5].copy())),
-    ("share_met", ("\ud800", None, *KNOWN)),
-    ("share_met", (7, None, *KNOWN)),
-    ("met", ()),
-    ("met", ([1, -1], *KNOWN)),
-    ("met", ([1], KNOWN.numbers, KNOWN.numbers)),
-    ("one_slip", ()),
-    ("one_slip", ("word", np.zeros(2, dtype=np.uint32), PLACES)),
+    ("known_share", ("a",)),
+    ("known_share", ("a", "a", KNOWN.numbers, KNOWN.starts[:5].copy())),
+    ("known_share", ("\ud800", None, *KNOWN)),
+    ("known_share", (7, None, *KNOWN)),
+    ("known_positions", ()),
+    ("known_positions", ([1, -1], *KNOWN)),
+    ("known_positions", ([1], KNOWN.numbers, KNOWN.numbers)),
+    ("deletion_matches", ()),
+    ("deletion_matches", ("word", np.zeros(2, dtype=np.uint32), PLACES)),
     ("add_words", ()),
     ("add_words", ([SMALL, SMALL[:2].copy()], SMALL)),
     ("add_words", ([], np.zeros(2_000, dtype=np.float32))),
     ("add_words", ([SMALL], b"1234")),
-    ("holding", ()),
-    ("holding", ([1], [[array("d", [1.0])]])),
-    ("holding", (["one"], [[array("I", [1])]])),
-    ("holding", (1, [])),
+    ("matched_words", ()),
+    ("matched_words", ([1], [[array("d", [1.0])]])),
+    ("matched_words", (["one"], [[array("I", [1])]])),
+    ("matched_words", (1, [])),
     ("scores", ()),
     ("scores", (SMALL, BYTES, SMALL, BYTES, SMALL, PLACES, PLACES + 9, BYTES, 1, 0.5, ABSENT, SMALL)),
     (
@@ -184,19 +184,37 @@ MISUSES: list[tuple[str, tuple[Any, ...]]] = [
     ("nearest", ()),
     ("nearest", (SMALL, "many", ABSENT)),
     ("nearest", (BYTES, 5, ABSENT)),
-    ("gather", ()),
-    ("gather", ((9,), (1.0,), TEN, SMALL, (), 0.0, 1.0, ABSENT, 5, [BYTES], *HELD, PLACES, floats(4), floats(21))),
-    ("gather", ((0,), (1.0,), TEN, SMALL, (9,), 0.0, 1.0, ABSENT, 5, [], *HELD, NO_NUMBERS, floats(0), floats(21))),
-    ("gather", ((), (), TEN, SMALL, (9,), 0.0, 1.0, ABSENT, 5, [], *HELD, PLACES.copy(), floats(4), floats(21))),
-    ("gather", ((-1,), (1.0,), TEN, SMALL, (), 0.0, 1.0, ABSENT, 5, [], *HELD, PLACES.copy(), floats(4), floats(21))),
-    ("gather", ((), (), (), SMALL, (), 0.0, 1.0, ABSENT, 5, [], *HELD, NO_NUMBERS, floats(0), floats(21))),
-    ("gather", ((), (), TEN, SMALL, (), 0.0, 1.0, ABSENT, 5, [SMALL], *HELD, NO_NUMBERS, floats(0), floats(21))),
-    ("gather", ((), (), TEN, SMALL, (), 0.0, 1.0, ABSENT, 5, [SMALL] * 33, *HELD, NO_NUMBERS, floats(0), floats(21))),
+    ("collect_candidates", ()),
+    (
+        "collect_candidates",
+        ((9,), (1.0,), TEN, SMALL, (), 0.0, 1.0, ABSENT, 5, [BYTES], *HELD, PLACES, floats(4), floats(21)),
+    ),
+    (
+        "collect_candidates",
+        ((0,), (1.0,), TEN, SMALL, (9,), 0.0, 1.0, ABSENT, 5, [], *HELD, NO_NUMBERS, floats(0), floats(21)),
+    ),
+    (
+        "collect_candidates",
+        ((), (), TEN, SMALL, (9,), 0.0, 1.0, ABSENT, 5, [], *HELD, PLACES.copy(), floats(4), floats(21)),
+    ),
+    (
+        "collect_candidates",
+        ((-1,), (1.0,), TEN, SMALL, (), 0.0, 1.0, ABSENT, 5, [], *HELD, PLACES.copy(), floats(4), floats(21)),
+    ),
+    ("collect_candidates", ((), (), (), SMALL, (), 0.0, 1.0, ABSENT, 5, [], *HELD, NO_NUMBERS, floats(0), floats(21))),
+    (
+        "collect_candidates",
+        ((), (), TEN, SMALL, (), 0.0, 1.0, ABSENT, 5, [SMALL], *HELD, NO_NUMBERS, floats(0), floats(21)),
+    ),
+    (
+        "collect_candidates",
+        ((), (), TEN, SMALL, (), 0.0, 1.0, ABSENT, 5, [SMALL] * 33, *HELD, NO_NUMBERS, floats(0), floats(21)),
+    ),
     ("network", ()),
     ("network", (floats(2), floats(1), *FITS)),
     ("network", (floats(3), floats(1), *FITS[:-1], floats(2))),
-    ("shares", ()),
-    ("shares", (floats(3), floats(2), floats(2), floats(2), floats(2), floats(1), *FITS)),
+    ("probabilities", ()),
+    ("probabilities", (floats(3), floats(2), floats(2), floats(2), floats(2), floats(1), *FITS)),
     ("ranked", ()),
     ("ranked", ([PLACES], [], [], 5)),
     ("ranked", ([PLACES], [floats(2)], [1.0], 5)),

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from toolcrib.search import kernels
-from toolcrib.search.confidence import OUTLOOK, Calibration, confidence_features
+from toolcrib.search.confidence import RANKING_FEATURES, Calibration, confidence_features
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
-from toolcrib.search.fusion import FEATURES, WEIGHTS, Candidates, Network, fitted
+from toolcrib.search.fusion import FEATURES, WEIGHTS, Candidates, Network, load_weights
 from toolcrib.search.kernels.plain import SCORE_ROWS
 from toolcrib.search.lexical import LexicalFeatures
 from toolcrib.search.rerank import Coverage
@@ -25,13 +25,13 @@ WORD_SIGNS = len(LexicalFeatures._fields)
 def evidence(features: list[float]) -> Candidates:
     close = Coverage(np.array([0.6, 0.2]), np.array([0.4, 0.1]))
     return Candidates(
-        numbers=np.array([3, 1]), lexical=np.zeros(2), dense=np.zeros(2), close=close, features=np.array(features)
+        tool_ids=np.array([3, 1]), lexical=np.zeros(2), dense=np.zeros(2), close=close, features=np.array(features)
     )
 
 
 def judge(folder: Path, **biases: float) -> Calibration:
     """A judge that always thinks the same."""
-    sizes = {"lexical": WORD_SIGNS, "first": SIGNS + OUTLOOK, "serves": SIGNS + OUTLOOK}
+    sizes = {"lexical": WORD_SIGNS, "first": SIGNS + RANKING_FEATURES, "serves": SIGNS + RANKING_FEATURES}
     kept = {
         name: {
             "mean": [0.0] * size,
@@ -67,12 +67,12 @@ def test_the_outlook_says_how_the_ranking_came_out() -> None:
     ranking = [(3, 0.5), (1, 0.2), (8, 0.1), (2, 0.1), (5, 0.05), (6, 0.05)]
     seen = confidence_features(evidence([0.0] * SIGNS), ranking, 3, 0.25).tolist()
     assert seen[SIGNS:] == pytest.approx([0.5, 0.3, 0.95, 0.5, 0.25, 0.6, 0.4])
-    assert len(seen) == SIGNS + OUTLOOK
+    assert len(seen) == SIGNS + RANKING_FEATURES
     assert confidence_features(evidence([0.0] * SIGNS), [(9, 0.5)], 1, 0.0).tolist()[-2:] == [
         0.0,
         0.0,
     ]  # only a part knows tool 9
-    assert confidence_features(evidence([0.0] * SIGNS), [], 0, 0.0).tolist() == [0.0] * (SIGNS + OUTLOOK)
+    assert confidence_features(evidence([0.0] * SIGNS), [], 0, 0.0).tolist() == [0.0] * (SIGNS + RANKING_FEATURES)
 
 
 @pytest.mark.parametrize(
@@ -80,8 +80,8 @@ def test_the_outlook_says_how_the_ranking_came_out() -> None:
     [
         ("trust", SIGNS, SCORE_ROWS),
         ("lexical", WORD_SIGNS, 1),
-        ("first", SIGNS + OUTLOOK, 1),
-        ("serves", SIGNS + OUTLOOK, 1),
+        ("first", SIGNS + RANKING_FEATURES, 1),
+        ("serves", SIGNS + RANKING_FEATURES, 1),
     ],
 )
 def test_the_shipped_networks_fit_the_signs(name: str, inputs: int, outputs: int) -> None:
@@ -94,7 +94,7 @@ def test_the_shipped_networks_fit_the_signs(name: str, inputs: int, outputs: int
 
 
 def test_the_shipped_ear_for_small_talk_fits_the_built_in_embedder() -> None:
-    assert fitted(WEIGHTS)["small_talk"]["line"].shape == (BuiltinEmbedder().dimensions + 1,)
+    assert load_weights(WEIGHTS)["small_talk"]["line"].shape == (BuiltinEmbedder().dimensions + 1,)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_small_talk_sounds_more_like_it_than_an_errand(talk: str, errand: str) -
     assert heard[0] > heard[1]
 
 
-@given(st.lists(st.floats(-1e6, 1e6), min_size=SIGNS + OUTLOOK, max_size=SIGNS + OUTLOOK))
+@given(st.lists(st.floats(-1e6, 1e6), min_size=SIGNS + RANKING_FEATURES, max_size=SIGNS + RANKING_FEATURES))
 def test_the_fitted_judge_gives_probabilities_whatever_the_signs(features: list[float]) -> None:
     fixed, seen = Calibration(), np.array(features)
     for value in (

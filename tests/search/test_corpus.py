@@ -11,7 +11,7 @@ def test_ids_of_tools_that_left_are_used_again() -> None:
     corpus.apply(["alpha", "beta"], [make("delta")])
     corpus.apply([], [make("epsilon"), make("zeta")])
     assert sorted(tool_id for tool_id, _ in corpus) == [0, 1, 2, 3]
-    assert corpus.numbers == 4
+    assert corpus.id_count == 4
     assert {tool.name for _, tool in corpus} == {"gamma", "delta", "epsilon", "zeta"}
     assert all(corpus.tool_id(tool.name) == tool_id for tool_id, tool in corpus)
     assert corpus.tool_id("alpha") is None

@@ -205,7 +205,7 @@ def test_tools_without_passages_are_their_whole_text(exact_up_to: int) -> None:
 def test_a_tool_as_a_whole_can_be_moved_while_its_passages_stay() -> None:
     index = DenseIndex(2)
     index.put([0], [block([0, 1], [0.6, 0.8])])
-    index.move(0, np.array([1, 0], dtype=np.float32))
+    index.replace_vector(0, np.array([1, 0], dtype=np.float32))
     assert index.vector(0).tolist() == [1, 0]
     np.testing.assert_allclose(index.scores(np.concatenate([X, X[:, ::-1]])), [[1], [0.4]], atol=2e-3)
 

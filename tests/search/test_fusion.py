@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from tests.support.search import make
 from toolcrib.search.dense import Similarity
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
-from toolcrib.search.fusion import FEATURES, Candidates, Fusion, gather
+from toolcrib.search.fusion import FEATURES, Candidates, Fusion, collect_candidates
 from toolcrib.search.kernels.plain import SCORE_ROWS, score_matrix
 from toolcrib.search.lexical import LexicalIndex, lexical_features
 from toolcrib.search.rerank import Coverage, LateInteraction
@@ -31,7 +31,7 @@ def evidence(
     numbers = list(dict.fromkeys([*lexical, *dense]))
     sides = [np.array([(side or {}).get(number, 0.0) for number in numbers]) for side in (asked, told)]
     return Candidates(
-        numbers=np.array(numbers, dtype=np.int64),
+        tool_ids=np.array(numbers, dtype=np.int64),
         lexical=np.array([lexical.get(number, 0.0) for number in numbers], dtype=np.float64),
         dense=np.array([dense.get(number, 0.0) for number in numbers], dtype=np.float64),
         close=Coverage(*sides),
@@ -95,7 +95,7 @@ def test_a_part_nobody_answers_changes_no_order(tmp_path: Path) -> None:
 
 def test_without_candidates_there_is_no_ranking() -> None:
     assert Fusion().ranking(evidence({}, {}), ()) == []
-    assert Fusion().shares(evidence({}, {})).shape == (0,)
+    assert Fusion().probabilities(evidence({}, {})).shape == (0,)
 
 
 def test_ranks_count_only_for_tools_that_matched() -> None:
@@ -113,7 +113,7 @@ def test_ranks_count_only_for_tools_that_matched() -> None:
 def test_the_fitted_judge_gives_shares_that_add_up_to_one(
     lexical: dict[int, float], dense: dict[int, float], features: list[float]
 ) -> None:
-    shares = Fusion().shares(evidence(lexical, dense, features))
+    shares = Fusion().probabilities(evidence(lexical, dense, features))
     assert np.isfinite(shares).all()
     assert (shares >= 0).all()
     assert not len(shares) or shares.sum() == pytest.approx(1)
@@ -128,4 +128,9 @@ def test_what_both_arms_put_first_by_far_is_first() -> None:
     match = lexical.search("play music", 50)
     meanings = LateInteraction(BuiltinEmbedder())
     meanings.put((number, lexical.words(number)) for number in range(len(lexical)))
-    assert order(Fusion(), gather(match, lexical_features(match, lexical), near, meanings, "play music", 16))[0] == 1
+    assert (
+        order(Fusion(), collect_candidates(match, lexical_features(match, lexical), near, meanings, "play music", 16))[
+            0
+        ]
+        == 1
+    )

@@ -40,37 +40,37 @@ def test_a_word_is_met_by_one_that_means_the_same_in_any_language(
     meanings: LateInteraction, asked: str, tool: int
 ) -> None:
     close = meanings.read(asked, [0, 1, 2])
-    assert (close.asked.argmax(), close.told.argmax()) == (tool, tool)
+    assert (close.of_query.argmax(), close.of_tool.argmax()) == (tool, tool)
 
 
 def test_a_tool_whose_every_word_is_asked_for_is_wholly_told(meanings: LateInteraction) -> None:
     close = meanings.read("please send an email to a recipient with a subject and confetti", [0, 1])
-    assert close.told[0] == pytest.approx(1, abs=1e-4)
-    assert close.asked[0] < 1  # nothing in it is like confetti
-    assert close.told[1] < 0.7
-    assert meanings.read("send email", [0]).asked[0] == pytest.approx(1, abs=1e-4)
+    assert close.of_tool[0] == pytest.approx(1, abs=1e-4)
+    assert close.of_query[0] < 1  # nothing in it is like confetti
+    assert close.of_tool[1] < 0.7
+    assert meanings.read("send email", [0]).of_query[0] == pytest.approx(1, abs=1e-4)
 
 
 def test_one_telling_word_does_not_drown_in_a_story(meanings: LateInteraction) -> None:
     story = "my aunt from Leeds turns ninety and we all drive up in the old van, so what about the weather"
-    assert meanings.read(story, [0, 1, 2]).told.argmax() == 2
+    assert meanings.read(story, [0, 1, 2]).of_tool.argmax() == 2
 
 
 def test_a_tool_without_words_and_one_nobody_knows_are_close_to_nothing(meanings: LateInteraction) -> None:
     close = meanings.read("send an email", [3, 99])
-    assert (close.asked.tolist(), close.told.tolist()) == ([0, 0], [0, 0])
+    assert (close.of_query.tolist(), close.of_tool.tolist()) == ([0, 0], [0, 0])
 
 
 @pytest.mark.parametrize("text", ["", " ", "...", "\x00"])
 def test_a_text_without_words_is_close_to_nothing(meanings: LateInteraction, text: str) -> None:
     close = meanings.read(text, [0, 1])
-    assert (close.asked.tolist(), close.told.tolist()) == ([0, 0], [0, 0])
-    assert meanings.read("send", []).asked.tolist() == []
+    assert (close.of_query.tolist(), close.of_tool.tolist()) == ([0, 0], [0, 0])
+    assert meanings.read("send", []).of_query.tolist() == []
 
 
 def test_a_request_of_fillers_alone_is_read_as_it_is(meanings: LateInteraction) -> None:
     meanings.put([(7, ["help"])])
-    assert meanings.read("how can you help me", [0, 7]).asked.tolist() != [0, 0]
+    assert meanings.read("how can you help me", [0, 7]).of_query.tolist() != [0, 0]
 
 
 @given(st.text(max_size=300))
@@ -83,7 +83,7 @@ def test_any_text_is_read(text: str) -> None:
 
 def test_only_so_many_words_of_a_request_are_read(meanings: LateInteraction) -> None:
     long = " ".join(f"zyx{number}" for number in range(REQUEST_WORDS))
-    assert meanings.read(f"{long} email", [0]).asked == pytest.approx(meanings.read(long, [0]).asked)
+    assert meanings.read(f"{long} email", [0]).of_query == pytest.approx(meanings.read(long, [0]).of_query)
 
 
 def test_words_of_tools_that_left_are_let_go(meanings: LateInteraction, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +99,7 @@ def test_words_of_tools_that_left_are_let_go(meanings: LateInteraction, monkeypa
     assert directions.view.shape == (len(ids), DIMENSIONS)
     after = meanings.read("send an email about the weather", [0, 2])
     assert np.allclose(before, after)
-    assert meanings.read("delete picture", [1]).asked.tolist() == [0]
+    assert meanings.read("delete picture", [1]).of_query.tolist() == [0]
 
 
 def test_no_table_is_read_for_no_tools(tmp_path: Path) -> None:

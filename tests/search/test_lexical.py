@@ -50,7 +50,7 @@ CATALOG = (WEATHER, IMAGES, INVOICE)
     "request_", ["weather city", "GET /weather/{city}", "the Weather of my CITIES?", "ｗｅａｔｈｅｒ"]
 )
 def test_a_name_is_found_however_it_is_spelled(name: str, request_: str) -> None:
-    assert index_of(tool("list_pages"), tool(name), IMAGES).search(request_, 5).numbers == (1,)
+    assert index_of(tool("list_pages"), tool(name), IMAGES).search(request_, 5).tool_ids == (1,)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_name_is_found_however_it_is_spelled(name: str, request_: str) -> None
     ],
 )
 def test_every_part_of_a_tool_is_searched(request_: str, number: int) -> None:
-    assert index_of(*CATALOG).search(request_, 5).numbers == (number,)
+    assert index_of(*CATALOG).search(request_, 5).tool_ids == (number,)
 
 
 def test_a_tool_is_texts_by_part_in_the_order_of_their_weights() -> None:
@@ -81,29 +81,29 @@ def test_a_tool_is_texts_by_part_in_the_order_of_their_weights() -> None:
 
 def test_a_word_in_the_name_counts_more_than_one_in_the_description() -> None:
     found = index_of(tool("publish_page", "Sends a menu."), tool("publish_menu", "Sends a page."), IMAGES)
-    assert found.search("page", 5).numbers == (0, 1)
-    assert found.search("menu", 5).numbers == (1, 0)
+    assert found.search("page", 5).tool_ids == (0, 1)
+    assert found.search("menu", 5).tool_ids == (1, 0)
 
 
 def test_a_rare_word_counts_more_than_a_common_one() -> None:
     found = index_of(tool("page_a"), tool("page_b"), tool("page_c"), tool("archive_d"))
-    assert found.search("page archive", 1).numbers == (3,)
+    assert found.search("page archive", 1).tool_ids == (3,)
 
 
 def test_scores_fall_and_the_limit_holds() -> None:
     index = index_of(tool("image_search_web"), tool("image_search"), tool("image"), tool("unrelated"))
     match = index.search("image search web", 10)
-    assert match.numbers == (0, 1, 2)
+    assert match.tool_ids == (0, 1, 2)
     assert list(match.scores) == sorted(match.scores, reverse=True)
     assert all(score > 0 for score in match.scores)
-    assert index.search("image search web", 2).numbers == (0, 1)
+    assert index.search("image search web", 2).tool_ids == (0, 1)
 
 
 @pytest.mark.parametrize(
     ("limit", "numbers"), [(0, ()), (-1, ()), (1, (0,)), (10**15, (0,))], ids=["none", "negative", "one", "huge"]
 )
 def test_any_limit_will_do(limit: int, numbers: tuple[int, ...]) -> None:
-    assert index_of(*CATALOG).search("weather", limit).numbers == numbers
+    assert index_of(*CATALOG).search("weather", limit).tool_ids == numbers
 
 
 @pytest.mark.parametrize(
@@ -133,34 +133,34 @@ def test_any_limit_will_do(limit: int, numbers: tuple[int, ...]) -> None:
     ],
 )
 def test_a_request_finds_the_tool_in_any_language(text: str, request_: str) -> None:
-    assert index_of(tool("other", "qqq"), tool("wanted", text), tool("another", "zzz")).search(request_, 5).numbers == (
-        1,
-    )
+    assert index_of(tool("other", "qqq"), tool("wanted", text), tool("another", "zzz")).search(
+        request_, 5
+    ).tool_ids == (1,)
 
 
 def test_a_tool_of_nothing_but_chinese_is_ranked_by_the_characters_it_shares() -> None:
     index = index_of(tool("a", "删除页面"), tool("b", "删除博客文章"), tool("c", "创建博客"))
-    assert index.search("我要删除文章", 5).numbers == (1, 0)
+    assert index.search("我要删除文章", 5).tool_ids == (1, 0)
 
 
 @pytest.mark.parametrize("request_", ["", "  \n", "😀", "\x00\ud800", "qwrtpsdfgh", "xqzvkjwy 未知"])
 def test_a_request_that_shares_nothing_finds_nothing(request_: str) -> None:
     match = index_of(*CATALOG).search(request_, 5)
-    assert (match.numbers, match.scores, match.known_share) == ((), (), 0.0)
+    assert (match.tool_ids, match.scores, match.known_share) == ((), (), 0.0)
 
 
 def test_an_empty_request_has_no_words() -> None:
-    assert index_of(*CATALOG).search("", 5) == LexicalMatch(numbers=(), scores=(), asked=())
+    assert index_of(*CATALOG).search("", 5) == LexicalMatch(tool_ids=(), scores=(), terms=())
 
 
 def test_a_request_of_fillers_alone_points_at_no_tool() -> None:
     index = index_of(tool("help_me", "What can you do?"), IMAGES)
-    assert index.search("what can you do", 5) == LexicalMatch(numbers=(), scores=(), asked=())
+    assert index.search("what can you do", 5) == LexicalMatch(tool_ids=(), scores=(), terms=())
 
 
 def test_fillers_beside_telling_words_do_not_count() -> None:
     index = index_of(tool("help_me", "What can you do?"), IMAGES)
-    assert index.search("what images can you find", 5).numbers == (1,)
+    assert index.search("what images can you find", 5).tool_ids == (1,)
 
 
 def test_a_request_is_read_into_known_guessed_and_unknown_words() -> None:
@@ -204,24 +204,24 @@ def test_matched_words_are_those_the_tool_holds() -> None:
 def test_an_index_without_tools_finds_nothing() -> None:
     index = LexicalIndex()
     assert len(index) == 0
-    assert index.search("weather", 5).numbers == ()
+    assert index.search("weather", 5).tool_ids == ()
     index.commit()
-    assert index.search("weather", 5).numbers == ()
+    assert index.search("weather", 5).tool_ids == ()
 
 
 def test_an_added_tool_is_seen_after_the_commit() -> None:
     index = index_of(WEATHER)
     index.add([(1, IMAGES)])
-    assert index.search("images", 5).numbers == ()
+    assert index.search("images", 5).tool_ids == ()
     index.commit()
-    assert (index.search("images", 5).numbers, len(index)) == ((1,), 2)
+    assert (index.search("images", 5).tool_ids, len(index)) == ((1,), 2)
 
 
 def test_a_removed_tool_is_gone_after_the_commit() -> None:
     index = index_of(WEATHER, tool("weather_map"))
     index.remove(0)
     index.commit()
-    assert (index.search("weather city", 5).numbers, len(index)) == ((1,), 1)
+    assert (index.search("weather city", 5).tool_ids, len(index)) == ((1,), 1)
     assert index.read("city weather") == (
         QueryTerm(word="city", terms=(), rarity=rarity(1, 0)),
         QueryTerm(word="weather", terms=("weather",), rarity=rarity(1, 1)),
@@ -233,7 +233,7 @@ def test_a_replaced_tool_is_found_by_its_new_words_alone() -> None:
     index.remove(0)
     index.add([(2, tool("get_forecast"))])
     index.commit()
-    assert [index.search(text, 5).numbers for text in ("weather", "forecast", "images")] == [(), (2,), (1,)]
+    assert [index.search(text, 5).tool_ids for text in ("weather", "forecast", "images")] == [(), (2,), (1,)]
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_a_replaced_tool_is_found_by_its_new_words_alone() -> None:
     ],
 )
 def test_a_request_of_100_kilobytes_is_answered(text: str, numbers: tuple[int, ...]) -> None:
-    assert index_of(*CATALOG, tool("zh", "天气预报")).search(text, 5).numbers == numbers
+    assert index_of(*CATALOG, tool("zh", "天气预报")).search(text, 5).tool_ids == numbers
 
 
 def test_a_request_is_read_up_to_64_words() -> None:
@@ -262,7 +262,7 @@ def many_languages() -> LexicalIndex:
 @given(text=st.text(st.characters(exclude_categories=()), max_size=200), limit=st.integers(-3, 20))
 def test_any_request_is_answered(many_languages: LexicalIndex, text: str, limit: int) -> None:
     match = many_languages.search(text, limit)
-    assert len(match.numbers) == len(match.scores) <= max(limit, 0)
+    assert len(match.tool_ids) == len(match.scores) <= max(limit, 0)
     assert 0 <= match.known_share <= 1
 
 
@@ -270,8 +270,8 @@ def test_any_request_is_answered(many_languages: LexicalIndex, text: str, limit:
 def test_what_is_found_shares_a_word_with_the_request(many_languages: LexicalIndex, text: str) -> None:
     match = many_languages.search(text, 20)
     every = range(len(many_languages))
-    matched = many_languages.matched(every, match.asked)
-    assert set(match.numbers) == {number for number, words in zip(every, matched, strict=True) if words}
+    matched = many_languages.matched(every, match.terms)
+    assert set(match.tool_ids) == {number for number, words in zip(every, matched, strict=True) if words}
 
 
 @pytest.mark.parametrize("request_", ["open a github ticket", "open a GitHub ticket", "open a GITHUB ticket"])
@@ -280,4 +280,4 @@ def test_a_brand_is_found_however_it_is_spelled(spelled: str, request_: str) -> 
     index = LexicalIndex()
     index.add([(0, make("new_bug", f"File a bug at {spelled}.")), (1, make("hub", "Switch a hub on."))])
     index.commit()
-    assert index.search(request_, 5).numbers == (0,)
+    assert index.search(request_, 5).tool_ids == (0,)

@@ -66,7 +66,7 @@ def test_tools_are_scored_as_in_memory(both: tuple[TenantIndex, LexicalIndex], t
         found = PostgresLexical(connection, Request(shelf.table, shelf.tenant), reading).search(text, 50)
     expected = lexical.search(text, 50)
     assert list(found.scores) == pytest.approx(list(expected.scores), rel=1e-3)
-    assert found.asked == expected.asked
+    assert found.terms == expected.terms
 
 
 def test_what_was_looked_up_is_remembered_until_the_index_changes(postgres_url: str) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from toolcrib.search.kernels.rows import CoarseRows, Quantized, Vectors, quantize
+from toolcrib.search.kernels.rows import Quantized, QuantizedRows, Vectors, quantize
 
 
 def units(seed: int, rows: int, dimensions: int) -> Vectors:
@@ -49,7 +49,7 @@ def test_no_rows_and_no_queries_have_no_products() -> None:
 
 def test_rows_are_added_written_over_and_read_back() -> None:
     vectors = quantize(units(5, 30, 8))
-    rows = CoarseRows(8)
+    rows = QuantizedRows(8)
     rows.make_room(2)
     rows.extend(vectors)
     rows.put(np.array([1, 0]), vectors.at(np.array([7, 9])))

@@ -12,12 +12,12 @@ import numpy as np
 
 from toolcrib.search import kernels
 from toolcrib.search.dense import Floats
-from toolcrib.search.fusion import WEIGHTS, Candidates, Network, fitted
+from toolcrib.search.fusion import WEIGHTS, Candidates, Network, load_weights
 from toolcrib.search.kernels.rows import Vectors
 from toolcrib.search.lexical import LexicalFeatures
 
 Ranking = list[tuple[int, float]]
-OUTLOOK = 7  # how many features `confidence_features` adds
+RANKING_FEATURES = 7  # how many features `confidence_features` adds
 
 
 class Calibration:
@@ -26,9 +26,9 @@ class Calibration:
     def __init__(self, path: Path = WEIGHTS) -> None:
         self._path = path
 
-    def p_lexical(self, said: LexicalFeatures) -> float:
+    def p_lexical(self, features: LexicalFeatures) -> float:
         """How likely the lexical arm's first tool is the right one, from the features of that arm alone."""
-        return _probability(self._lexical, np.array(said))
+        return _probability(self._lexical, np.array(features))
 
     def p_first(self, confidence_features: Floats) -> float:
         """How likely the first tool of the ranking is the right one."""
@@ -58,20 +58,28 @@ class Calibration:
 
     @cached_property
     def _small_talk(self) -> tuple[Vectors, float]:
-        line = fitted(self._path)["small_talk"]["line"]
+        line = load_weights(self._path)["small_talk"]["line"]
         return line[:-1].astype(np.float32), float(line[-1])
 
 
-def confidence_features(evidence: Candidates, ranking: Ranking, parts: int, small_talk: float) -> Floats:
+def confidence_features(candidates: Candidates, ranking: Ranking, parts: int, small_talk: float) -> Floats:
     """The features of the query, and those of its ranking."""
-    shares = [share for _, share in ranking[:5]] + [0.0] * 5
+    probabilities = [probability for _, probability in ranking[:5]] + [0.0] * 5
     # The first tool may come from a part of the query and be no candidate of the whole.
     first = ranking[0][0] if ranking else -1
-    place = int((evidence.numbers == first).argmax()) if len(evidence.numbers) else -1
-    brought = place >= 0 and evidence.numbers[place] == first
-    close = [float(side[place]) if brought else 0.0 for side in evidence.close]
+    place = int((candidates.tool_ids == first).argmax()) if len(candidates.tool_ids) else -1
+    brought = place >= 0 and candidates.tool_ids[place] == first
+    close = [float(side[place]) if brought else 0.0 for side in candidates.close]
     return np.array(
-        [*evidence.features.tolist(), shares[0], shares[0] - shares[1], sum(shares), parts / 6, small_talk, *close]
+        [
+            *candidates.features.tolist(),
+            probabilities[0],
+            probabilities[0] - probabilities[1],
+            sum(probabilities),
+            parts / 6,
+            small_talk,
+            *close,
+        ]
     )
 
 

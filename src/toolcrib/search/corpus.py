@@ -15,7 +15,7 @@ from toolcrib.search.embedders.embedder import Embedder
 from toolcrib.search.kernels.rows import Vectors
 from toolcrib.search.lexical import LexicalIndex, QueryTerm
 from toolcrib.search.rerank import LateInteraction
-from toolcrib.search.result import MAX_COMPANIONS, Hit, companion_reason, likely_hits, why, with_companions
+from toolcrib.search.result import MAX_COMPANIONS, Hit, companion_reason, likely_hits, match_reason, with_companions
 from toolcrib.search.text import words
 from toolcrib.search.usage import Usage, moved_toward
 from toolcrib.tools.tool import Tool
@@ -25,7 +25,7 @@ from toolcrib.tools.tool import Tool
 ToolFilter: TypeAlias = Callable[[Tool], bool]
 
 
-class Step(Protocol):
+class CatalogChange(Protocol):
     """A change of a catalog: the removals come first, then the additions."""
 
     @property
@@ -38,25 +38,25 @@ class Step(Protocol):
 class ToolFeed(Protocol):
     """The part of a catalog that an index uses."""
 
-    def subscribe(self, listener: Callable[[Step], object], *, replay: bool = False) -> Callable[[], None]: ...
+    def subscribe(self, listener: Callable[[CatalogChange], object], *, replay: bool = False) -> Callable[[], None]: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FilteredFeed:
     """The tools of a catalog that pass a filter, as a feed of its own."""
 
     catalog: ToolFeed
     where: ToolFilter
 
-    def subscribe(self, listener: Callable[[Step], object], *, replay: bool = False) -> Callable[[], None]:
-        def pass_on(step: Step) -> None:
-            listener(_PartStep([tool for tool in step.added if self.where(tool)], step.removed))
+    def subscribe(self, listener: Callable[[CatalogChange], object], *, replay: bool = False) -> Callable[[], None]:
+        def pass_on(change: CatalogChange) -> None:
+            listener(_FilteredChange([tool for tool in change.added if self.where(tool)], change.removed))
 
         return self.catalog.subscribe(pass_on, replay=replay)
 
 
 @dataclass(frozen=True, slots=True)
-class _PartStep:
+class _FilteredChange:
     added: Sequence[Tool]
     removed: Sequence[str]
 
@@ -77,15 +77,15 @@ class Corpus:
         self.dense: DenseIndex | None = None  # until vectors are needed
         self.meanings = LateInteraction(embedder if isinstance(embedder, BuiltinEmbedder) else BuiltinEmbedder())
         self._tools: dict[int, Tool] = {}
-        self._numbers: dict[str, int] = {}
+        self._ids: dict[str, int] = {}
         self._free: list[int] = []  # ids of removed tools, to be reused
         self._fresh = count()
         self._size = 0
         self._spelled: dict[
             str, dict[int, None]
         ] = {}  # ids by the words of the name: `get_page` and `getPage` are the same
-        self._unread: dict[int, None] = {}  # tools that are not embedded yet
-        self._unmoved: dict[int, None] = {}  # tools whose vectors do not reflect their usage yet
+        self._unembedded: dict[int, None] = {}  # tools that are not embedded yet
+        self._outdated: dict[int, None] = {}  # tools whose vectors do not reflect their usage yet
         self._committed = True
 
     def __len__(self) -> int:
@@ -96,7 +96,7 @@ class Corpus:
 
     def tool_id(self, name: str) -> int | None:
         """The id of a tool, if it is in the corpus."""
-        return self._numbers.get(name)
+        return self._ids.get(name)
 
     def tool(self, tool_id: int) -> Tool:
         """The tool with this id."""
@@ -105,10 +105,10 @@ class Corpus:
     @property
     def has_pending(self) -> bool:
         """Whether tools wait to be embedded."""
-        return bool(self._unread or self._unmoved)
+        return bool(self._unembedded or self._outdated)
 
     @property
-    def numbers(self) -> int:
+    def id_count(self) -> int:
         """The size of an array indexed by tool id; ids of removed tools included."""
         return self._size
 
@@ -116,37 +116,37 @@ class Corpus:
         """The tools that a query names: `cms_getPage`, `cms get page`, or a name within a sentence."""
         whole = " ".join(words(query))
         if alike := self._spelled.get(whole):
-            exact = self._numbers.get(query.strip())
-            return sorted(alike, key=lambda number: number != exact)
-        named = dict.fromkeys(self._numbers[token] for token in names_in(query) if token in self._numbers)
-        return [number for number in named if len(words(self._tools[number].name)) > 1]
+            exact = self._ids.get(query.strip())
+            return sorted(alike, key=lambda tool_id: tool_id != exact)
+        named = dict.fromkeys(self._ids[token] for token in names_in(query) if token in self._ids)
+        return [tool_id for tool_id in named if len(words(self._tools[tool_id].name)) > 1]
 
     def apply(self, removed: Sequence[str], added: Sequence[Tool]) -> None:
         """Remove and add tools. Searches see the change after `commit`."""
         for name in removed:
-            if (number := self._numbers.pop(name, None)) is not None:
-                tool = self._tools.pop(number)
+            if (tool_id := self._ids.pop(name, None)) is not None:
+                tool = self._tools.pop(tool_id)
                 spelled = " ".join(words(tool.name))
-                del self._spelled[spelled][number]
+                del self._spelled[spelled][tool_id]
                 if not self._spelled[spelled]:
                     del self._spelled[spelled]
-                self._unread.pop(number, None)
-                self._unmoved.pop(number, None)
-                self._free.append(number)
-                self.lexical.remove(number)
-                self.meanings.remove(number)
+                self._unembedded.pop(tool_id, None)
+                self._outdated.pop(tool_id, None)
+                self._free.append(tool_id)
+                self.lexical.remove(tool_id)
+                self.meanings.remove(tool_id)
                 if self.dense is not None:
-                    self.dense.remove(number)
-        numbered = [(self._free.pop() if self._free else next(self._fresh), tool) for tool in added]
-        self._size = max([self._size, *(number + 1 for number, _ in numbered)])
-        for number, tool in numbered:
-            self._spelled.setdefault(" ".join(words(tool.name)), {})[number] = None
-        self._tools.update(numbered)
-        self._numbers.update((tool.name, number) for number, tool in numbered)
-        self._unread.update((number, None) for number, _ in numbered)
+                    self.dense.remove(tool_id)
+        with_ids = [(self._free.pop() if self._free else next(self._fresh), tool) for tool in added]
+        self._size = max([self._size, *(tool_id + 1 for tool_id, _ in with_ids)])
+        for tool_id, tool in with_ids:
+            self._spelled.setdefault(" ".join(words(tool.name)), {})[tool_id] = None
+        self._tools.update(with_ids)
+        self._ids.update((tool.name, tool_id) for tool_id, tool in with_ids)
+        self._unembedded.update((tool_id, None) for tool_id, _ in with_ids)
         if self.dense is not None:
             self.dense.make_room(self._size)
-        self.lexical.add(numbered)
+        self.lexical.add(with_ids)
         self._committed = False
 
     def commit(self) -> None:
@@ -157,44 +157,44 @@ class Corpus:
 
     def embed_pending(self) -> None:
         """Make the dense arm current. Raises `EmbedderError` when the embedder cannot answer; nothing is lost then."""
-        if self._unread:
-            self._read_in(self._embedder)
-        if self._unmoved and self.dense is not None:
-            self._move_along(self._embedder, self.dense)
+        if self._unembedded:
+            self._embed_new(self._embedder)
+        if self._outdated and self.dense is not None:
+            self._apply_usage(self._embedder, self.dense)
 
-    def nearness(self, vectors: Vectors, allowed: NDArray[np.bool_] | None) -> list[Similarity]:
+    def similarities(self, vectors: Vectors, allowed: NDArray[np.bool_] | None) -> list[Similarity]:
         """The similarity of the allowed tools to each vector; empty when there is no dense arm yet."""
         if self.dense is None:
             return []
         return self.dense.similarities(vectors, allowed)
 
-    def move(self, number: int) -> None:
+    def queue_update(self, tool_id: int) -> None:
         """Update the vector of a tool from its usage at the next `embed_pending`."""
-        self._unmoved[number] = None
+        self._outdated[tool_id] = None
 
-    def _read_in(self, embedder: Embedder) -> None:
+    def _embed_new(self, embedder: Embedder) -> None:
         # In batches: what is embedded stays when the embedder fails later, and memory never holds everything twice.
-        for start in range(0, len(waiting := list(self._unread)), TOOLS_AT_ONCE):
-            numbers = waiting[start : start + TOOLS_AT_ONCE]
-            blocks = _embedded(embedder.embed_documents, [passages(self._tools[number]) for number in numbers])
+        for start in range(0, len(waiting := list(self._unembedded)), TOOLS_AT_ONCE):
+            tool_ids = waiting[start : start + TOOLS_AT_ONCE]
+            blocks = _embedded(embedder.embed_documents, [passages(self._tools[tool_id]) for tool_id in tool_ids])
             if self.dense is None:
                 self.dense = DenseIndex(blocks[0].shape[1])
                 self.dense.make_room(self._size)
-            self.dense.put(numbers, blocks)
-            self.meanings.put((number, self.lexical.words(number)) for number in numbers)
-            for number in numbers:
-                del self._unread[number]
-                if self._usage.requests(self._tools[number].name):
-                    self._unmoved[number] = None
+            self.dense.put(tool_ids, blocks)
+            self.meanings.put((tool_id, self.lexical.words(tool_id)) for tool_id in tool_ids)
+            for tool_id in tool_ids:
+                del self._unembedded[tool_id]
+                if self._usage.requests(self._tools[tool_id].name):
+                    self._outdated[tool_id] = None
 
-    def _move_along(self, embedder: Embedder, dense: DenseIndex) -> None:
-        numbers = list(self._unmoved)
-        tools = [self._tools[number] for number in numbers]
+    def _apply_usage(self, embedder: Embedder, dense: DenseIndex) -> None:
+        tool_ids = list(self._outdated)
+        tools = [self._tools[tool_id] for tool_id in tool_ids]
         owns = embedder.embed_documents([passages(tool)[0] for tool in tools])
-        asked = _embedded(embedder.embed_queries, [self._usage.requests(tool.name) for tool in tools])
-        for number, own, requests in zip(numbers, owns, asked, strict=True):
-            dense.move(number, moved_toward(own, requests) if len(requests) else own)
-        self._unmoved.clear()
+        queries = _embedded(embedder.embed_queries, [self._usage.requests(tool.name) for tool in tools])
+        for tool_id, own, requests in zip(tool_ids, owns, queries, strict=True):
+            dense.replace_vector(tool_id, moved_toward(own, requests) if len(requests) else own)
+        self._outdated.clear()
 
 
 def names_in(query: str) -> list[str]:
@@ -224,23 +224,23 @@ def hits_of(
     """The hits, with the companions of the best of them."""
     best = ranking[: limit + MAX_COMPANIONS]  # companions may be among them
     tools = {corpus.tool(tool_id).name: tool_id for tool_id, _ in best}
-    shares = list(zip(tools, [share for _, share in best], strict=True))
+    scored = list(zip(tools, [score for _, score in best], strict=True))
     companions = {
         name: [
             other
             for other in (*corpus.tool(tools[name]).related, *usage.used_with(name))
             if _may_come(corpus, other, where)
         ]
-        for name, _ in likely_hits(shares, limit)
+        for name, _ in likely_hits(scored, limit)
     }
-    found = with_companions(shares, companions, limit)
+    found = with_companions(scored, companions, limit)
     own = [name for name, _, owner in found if not owner]
     matched = corpus.lexical.matched([tools[name] for name in own], terms)
     shown = {name: [term.meant or term.word for term in terms] for name, terms in zip(own, matched, strict=True)}
     return tuple(
         [
-            Hit(name=name, score=share, why=companion_reason(owner) if owner else why(shown[name]))
-            for name, share, owner in found
+            Hit(name=name, score=score, why=companion_reason(owner) if owner else match_reason(shown[name]))
+            for name, score, owner in found
         ]
     )
 
@@ -251,14 +251,16 @@ def _may_come(corpus: Corpus, name: str, where: ToolFilter | None) -> bool:
 
 
 def similar(corpus: Corpus, tool_id: int, limit: int, *, is_lexical: bool = False) -> tuple[Hit, ...]:
-    """The tools nearest in meaning to one tool; without a dense arm, those that share its words."""
+    """The tools nearest in meaning to one tool; without a dense arm, those that score its words."""
     dense = corpus.dense
     if is_lexical or dense is None or not dense.alive[tool_id]:
         return _similar_words(corpus, tool_id, limit)
     scores = dense.scores(dense.vector(tool_id)[None])[0]
     others = [other for other, _ in corpus if other != tool_id and dense.alive[other]]
     others.sort(key=lambda other: (-scores[other], other))
-    return tuple(Hit(name=corpus.tool(other).name, score=float(scores[other]), why=why(())) for other in others[:limit])
+    return tuple(
+        Hit(name=corpus.tool(other).name, score=float(scores[other]), why=match_reason(())) for other in others[:limit]
+    )
 
 
 def _similar_words(corpus: Corpus, tool_id: int, limit: int) -> tuple[Hit, ...]:
@@ -266,6 +268,6 @@ def _similar_words(corpus: Corpus, tool_id: int, limit: int) -> tuple[Hit, ...]:
     match = corpus.lexical.search(f"{tool.name} {tool.description}", limit + 1)
     return tuple(
         Hit(name=corpus.tool(other).name, score=score / match.scores[0], why="similar words")
-        for other, score in zip(match.numbers, match.scores, strict=True)
+        for other, score in zip(match.tool_ids, match.scores, strict=True)
         if other != tool_id
     )[:limit]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.search import kernels
-from toolcrib.search.kernels.rows import CoarseRows, Places, RowBlocks, Vectors, quantize
+from toolcrib.search.kernels.rows import Places, QuantizedRows, RowBlocks, Vectors, quantize
 from toolcrib.tools.tool import Tool
 
 # Passages: the texts of a tool, embedded one by one. A query has to be near one of them, not near their average.
@@ -86,8 +86,8 @@ class DenseIndex:
     def __init__(self, dimensions: int, *, exact_up_to: int = EXACT_UP_TO, shortlist: int = SHORTLIST) -> None:
         self._exact_up_to = max(exact_up_to, shortlist)
         self._shortlist = shortlist
-        self._wholes = CoarseRows(dimensions)
-        self._passages = CoarseRows(dimensions)
+        self._wholes = QuantizedRows(dimensions)
+        self._passages = QuantizedRows(dimensions)
         self._blocks = RowBlocks()  # of passages, a block per id
         self._alive: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
         self._held: _Held | None = None  # cached arguments of the kernel; None after a change
@@ -114,13 +114,13 @@ class DenseIndex:
             self._blocks.make_room(size)
             self._alive = np.concatenate([self._alive, np.zeros(missing, dtype=np.bool_)])
 
-    def put(self, numbers: Sequence[int], blocks: Sequence[Vectors]) -> None:
+    def put(self, tool_ids: Sequence[int], blocks: Sequence[Vectors]) -> None:
         """Add tools under unused ids, a block of vectors each; the first row is the vector of the whole tool."""
-        if not len(numbers):
+        if not len(tool_ids):
             return
         self._held = None
-        self.make_room(max(numbers) + 1)
-        places, lengths = np.array(numbers), np.array([len(block) for block in blocks])
+        self.make_room(max(tool_ids) + 1)
+        places, lengths = np.array(tool_ids), np.array([len(block) for block in blocks])
         rows = quantize(np.concatenate(blocks))
         ends = lengths.cumsum()
         firsts = ends - lengths
@@ -129,22 +129,22 @@ class DenseIndex:
         self._blocks.put(places, lengths - 1)
         self._alive[places] = True
 
-    def remove(self, number: int) -> None:
+    def remove(self, tool_id: int) -> None:
         """Remove a tool."""
-        if number < len(self) and self._alive[number]:
+        if tool_id < len(self) and self._alive[tool_id]:
             self._held = None
-            self._alive[number] = False
-            self._blocks.remove(number)
+            self._alive[tool_id] = False
+            self._blocks.remove(tool_id)
             if self._blocks.waste > max(MIN_WASTE, len(self._passages) // 2):
                 self._passages = self._passages.only(self._blocks.pack())
 
-    def vector(self, number: int) -> Vectors:
+    def vector(self, tool_id: int) -> Vectors:
         """The vector of a whole tool."""
-        return self._wholes.view.at(np.array([number])).fine()[0]
+        return self._wholes.view.at(np.array([tool_id])).fine()[0]
 
-    def move(self, number: int, vector: Vectors) -> None:
+    def replace_vector(self, tool_id: int, vector: Vectors) -> None:
         """Replace the vector of a whole tool."""
-        self._wholes.put(np.array([number]), quantize(vector[None]))
+        self._wholes.put(np.array([tool_id]), quantize(vector[None]))
 
     def scores(self, queries: Vectors) -> NDArray[np.float32]:
         """The score of each tool (column) for each query (row)."""
@@ -162,12 +162,12 @@ class DenseIndex:
             present = self._alive & allowed[: len(self)]
         return [Similarity.of(row, present) for row in scores]
 
-    def nearest_passage(self, query: Vectors, number: int) -> int:
+    def nearest_passage(self, query: Vectors, tool_id: int) -> int:
         """The index of the nearest text of a tool in `passages`; 0 is the whole."""
-        asked = quantize(query[None])
-        passages = self._passages.view.at(self._blocks.of(number))
-        whole = self._wholes.view.at(np.array([number]))
-        return int(np.concatenate([whole.near(asked)[0], passages.near(asked)[0]]).argmax())
+        quantized = quantize(query[None])
+        passages = self._passages.view.at(self._blocks.of(tool_id))
+        whole = self._wholes.view.at(np.array([tool_id]))
+        return int(np.concatenate([whole.near(quantized)[0], passages.near(quantized)[0]]).argmax())
 
     @property
     def _read_at_most(self) -> int:

@@ -54,28 +54,42 @@ LEXICAL_FEATURES = tuple(FEATURES.index(name) for name in LexicalFeatures._field
 class Candidates(NamedTuple):
     """The candidates of both arms, and the features of the request as a whole."""
 
-    numbers: NDArray[np.int64]  # tool ids: first those of the lexical arm, in its order, then the other near ones
+    tool_ids: NDArray[np.int64]  # tool ids: first those of the lexical arm, in its order, then the other near ones
     lexical: Floats  # 0..1 for each candidate
     dense: Floats  # standard deviations above the mean
     close: Coverage  # word by word
     features: Floats  # in the order of FEATURES
 
 
-def gather(
-    match: LexicalMatch, said: LexicalFeatures, nearness: Similarity, meanings: LateInteraction, text: str, depth: int
+def collect_candidates(
+    match: LexicalMatch,
+    lexical_features: LexicalFeatures,
+    similarity: Similarity,
+    meanings: LateInteraction,
+    text: str,
+    depth: int,
 ) -> Candidates:
     """Collects the candidates of both arms with their scores, and computes the features of the query.
 
     The first `depth` candidates of each arm are reranked word by word, or all where they are few.
     """
-    room = len(match.numbers) + len(nearness.nearest)
-    numbers, columns, features = np.empty(room, dtype=np.int64), np.zeros((4, room)), np.empty(len(FEATURES))
+    room = len(match.tool_ids) + len(similarity.nearest)
+    tool_ids, columns, features = np.empty(room, dtype=np.int64), np.zeros((4, room)), np.empty(len(FEATURES))
     asked = depth, meanings.request(text)
-    count = kernels.gather(
-        match.numbers, match.scores, said, *nearness, ABSENT, *asked, *meanings.held, numbers, columns, features
+    count = kernels.collect_candidates(
+        match.tool_ids,
+        match.scores,
+        lexical_features,
+        *similarity,
+        ABSENT,
+        *asked,
+        *meanings.held,
+        tool_ids,
+        columns,
+        features,
     )
     lexical, dense, *close = columns[:, :count]
-    return Candidates(numbers[:count], lexical, dense, Coverage(*close), features)
+    return Candidates(tool_ids[:count], lexical, dense, Coverage(*close), features)
 
 
 def rerank_depth(tools: int, *, whole: bool) -> int:
@@ -102,11 +116,11 @@ class Network(NamedTuple):
     @classmethod
     def read(cls, path: Path, name: str) -> "Network":
         """The network stored under `name`."""
-        return cls(**fitted(path)[name])
+        return cls(**load_weights(path)[name])
 
 
 @lru_cache(maxsize=4)
-def fitted(path: Path) -> dict[str, dict[str, Floats]]:
+def load_weights(path: Path) -> dict[str, dict[str, Floats]]:
     """The weights of all networks, as arrays."""
     kept: dict[str, dict[str, list[float]]] = json.loads(path.read_text(encoding="utf-8"))
     return {name: {key: np.array(value) for key, value in arrays.items()} for name, arrays in kept.items()}
@@ -123,31 +137,33 @@ class Fusion:
     def __init__(self, path: Path = WEIGHTS) -> None:
         self._path = path
 
-    def shares(self, evidence: Candidates) -> Floats:
+    def probabilities(self, candidates: Candidates) -> Floats:
         """The probability of each candidate to be the right one; they add up to one."""
-        shares = np.empty(len(evidence.numbers))
-        kernels.shares(evidence.features, evidence.lexical, evidence.dense, *evidence.close, shares, *self._trust)
-        return shares
+        probabilities = np.empty(len(candidates.tool_ids))
+        kernels.probabilities(
+            candidates.features, candidates.lexical, candidates.dense, *candidates.close, probabilities, *self._trust
+        )
+        return probabilities
 
     def ranking(self, whole: Candidates, parts: Sequence[Candidates]) -> list[tuple[int, float]]:
         """Tool ids with their probabilities, best first. Each part of a query may want a tool of its own."""
-        evidence = [whole, *parts]
-        shares = [self.shares(one) for one in evidence]
-        weights = _weights(shares) if parts else [1.0]
-        numbers = [one.numbers for one in evidence]
-        return kernels.ranked(numbers, shares, weights, DEEPEST)
+        candidates = [whole, *parts]
+        probabilities = [self.probabilities(one) for one in candidates]
+        weights = _weights(probabilities) if parts else [1.0]
+        tool_ids = [one.tool_ids for one in candidates]
+        return kernels.ranked(tool_ids, probabilities, weights, DEEPEST)
 
     @cached_property
     def _trust(self) -> Network:
         return Network.read(self._path, "trust")
 
 
-def _weights(shares: Sequence[Floats]) -> list[float]:
+def _weights(probabilities: Sequence[Floats]) -> list[float]:
     """The weights of the whole query and of each part.
 
     The more confident side counts more: one request in two sentences is clearest as a whole.
     """
-    whole, *parts = [float(own.max(initial=0.0)) for own in shares]
+    whole, *parts = [float(own.max(initial=0.0)) for own in probabilities]
     sure, unsure = WHOLE_REQUEST * whole, (1 - WHOLE_REQUEST) * sum(parts) / len(parts)
     weight = sure / (sure + unsure) if sure + unsure else 1.0
     return [weight, *[(1 - weight) / len(parts)] * len(parts)]

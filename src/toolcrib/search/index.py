@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.errors import UnknownToolError, require
-from toolcrib.search.corpus import Corpus, Part, Step, ToolFeed, ToolFilter, hits_of, similar
+from toolcrib.search.corpus import CatalogChange, Corpus, FilteredFeed, ToolFeed, ToolFilter, hits_of, similar
 from toolcrib.search.dense import passages
 from toolcrib.search.embedders.builtin import BuiltinEmbedder, checked
 from toolcrib.search.embedders.embedder import Embedder, FallibleEmbedder
@@ -101,14 +101,14 @@ class ToolIndex:
         self._clock = clock
         self._corpus = Corpus(self._embedder, self._usage)
         self._runner = QueryRunner(self._corpus, self._embedder)
-        self._steps: deque[Step] = deque()
+        self._announced: deque[CatalogChange] = deque()
         self._changes = 0
         self._lock = RLock()
         self._fallible = FallibleEmbedder(self._embedder, clock)
         self._views: dict[ToolFilter, ToolIndex] = {}  # the one used last is the last
         self._learners: WeakSet[ToolIndex] = WeakSet([self])  # this index and its views: what one learns, all know
-        # The listener only notes the step: a catalog never waits for an embedder.
-        self.close = catalog.subscribe(self._steps.append, replay=True)
+        # The listener only queues the change: a catalog never waits for an embedder.
+        self.close = catalog.subscribe(self._announced.append, replay=True)
 
     def __len__(self) -> int:
         with self._lock:
@@ -130,7 +130,7 @@ class ToolIndex:
         pending = self._start(query, options or self._options, where)
         with self._lock:
             result, answer = self._finish(pending)
-            hits = hits_of(self._corpus, self._usage, result.words.matches[0].asked, answer.ranking, limit, where)
+            hits = hits_of(self._corpus, self._usage, result.words.matches[0].terms, answer.ranking, limit, where)
         return SearchResult(
             hits=hits,
             confidence=answer.confidence,
@@ -144,7 +144,7 @@ class ToolIndex:
         self, query: str, *, limit: int = 5, where: ToolFilter | None = None, options: SearchOptions | None = None
     ) -> SearchResult:
         """The same from an event loop, which is never held up by a slow embedder or a large catalog."""
-        waiting = sum(len(step.added) for step in tuple(self._steps))
+        waiting = sum(len(change.added) for change in tuple(self._announced))
         is_lexical = (options or self._options).arms == "lexical"
         slow = (self._embedder.remote and not is_lexical) or waiting > OFF_LOOP_FROM
         if slow or not self._lock.acquire(blocking=False):
@@ -195,13 +195,13 @@ class ToolIndex:
 
     def forget(self, name: str | None = None) -> None:
         """Forget what was learned about one tool, or everything."""
-        moved = [tool for tool in self._usage if name in (None, tool)]
+        forgotten = [tool for tool in self._usage if name in (None, tool)]
         self._usage.forget(name)
-        self._follow_use(moved)
+        self._follow_use(forgotten)
 
     def _view(self, where: ToolFilter) -> "ToolIndex":
         view = ToolIndex(
-            Part(self._catalog, where),
+            FilteredFeed(self._catalog, where),
             self._embedder,
             usage=self._usage,
             strategies=self._strategies,
@@ -219,7 +219,7 @@ class ToolIndex:
                 index._follow()
                 for name in names:
                     if (tool_id := index._corpus.tool_id(name)) is not None:
-                        index._corpus.move(tool_id)
+                        index._corpus.queue_update(tool_id)
 
     def _start(
         self, text: str, options: SearchOptions, where: ToolFilter | None, *, complete: bool = False
@@ -258,16 +258,16 @@ class ToolIndex:
             name=tool.name,
             tool_id=tool_id,
             every=corpus.lexical.search(query, len(corpus)),
-            matched=corpus.lexical.matched([tool_id], result.words.matches[0].asked)[0],
+            matched=corpus.lexical.matched([tool_id], result.words.matches[0].terms)[0],
             nearest=nearest,
             tools=len(corpus),
         )
 
     def _follow(self) -> None:
         """Apply what the catalog announced, without the embedder."""
-        while self._steps:
-            step = self._steps.popleft()
-            self._corpus.apply(step.removed, step.added)
+        while self._announced:
+            change = self._announced.popleft()
+            self._corpus.apply(change.removed, change.added)
             self._changes += 1
 
     def _catch_up(self, *, is_lexical: bool) -> tuple[str, ...]:
@@ -276,12 +276,12 @@ class ToolIndex:
         self._corpus.commit()
         if is_lexical or not self._corpus.has_pending:
             return ()
-        return self._fallible.tried(self._corpus.embed_pending)[1]
+        return self._fallible.run(self._corpus.embed_pending)[1]
 
     def _allowed(self, where: ToolFilter | None) -> NDArray[np.bool_] | None:
         if where is None:
             return None
-        mask = np.zeros(self._corpus.numbers, dtype=np.bool_)
+        mask = np.zeros(self._corpus.id_count, dtype=np.bool_)
         for tool_id, tool in self._corpus:
             mask[tool_id] = where(tool)
         return mask

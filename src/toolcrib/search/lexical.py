@@ -52,14 +52,14 @@ class QueryTerm(NamedTuple):
 
 def query_words(text: str, frequency: Mapping[str, int]) -> list[str]:
     """The content words of a query, each once; `frequency` holds the terms of the tools."""
-    spoken = list(content_words(text))
+    content = list(content_words(text))
     for name, opened in brands(text).items():
         if any(term in frequency for term in word_terms(name)):  # tools are indexed with `github` as one word, too
-            spoken = list(dict.fromkeys([*(word for word in spoken if word not in opened), name]))
-    return spoken[:MAX_WORDS]
+            content = list(dict.fromkeys([*(word for word in content if word not in opened), name]))
+    return content[:MAX_WORDS]
 
 
-def asked_word(word: str, frequency: Mapping[str, int], vocabulary: Vocabulary, *, tools: int) -> QueryTerm:
+def query_term(word: str, frequency: Mapping[str, int], vocabulary: Vocabulary, *, tools: int) -> QueryTerm:
     """Turns a query word into a term; `frequency` counts the tools that contain each term."""
     own = tuple([term for term in word_terms(word) if term in frequency])
     if own:
@@ -89,17 +89,17 @@ def guess_meaning(word: str, vocabulary: Vocabulary) -> Guess:
     return Guess(guesses)
 
 
-def with_typos_fixed(text: str, asked: Iterable[QueryTerm]) -> str:
+def with_typos_fixed(text: str, terms: Iterable[QueryTerm]) -> str:
     """The text with its typos corrected."""
-    for word in asked:
-        if word.meant:
-            text = re.sub(rf"(?<!\w){re.escape(word.word)}(?!\w)", word.meant, text, flags=re.IGNORECASE)
+    for term in terms:
+        if term.meant:
+            text = re.sub(rf"(?<!\w){re.escape(term.word)}(?!\w)", term.meant, text, flags=re.IGNORECASE)
     return text
 
 
-def guess_strength(asked: QueryTerm) -> float:
+def guess_strength(term: QueryTerm) -> float:
     """The boost of each term of a word: several guesses share the weight of one."""
-    return GUESS / len(asked.terms) ** 0.5 if asked.guessed else 1.0
+    return GUESS / len(term.terms) ** 0.5 if term.guessed else 1.0
 
 
 def _rarity(found: Sequence[str], frequency: Mapping[str, int], tools: int) -> float:
@@ -119,15 +119,15 @@ _Read: TypeAlias = tuple[QueryTerm, list[tuple[Occur, Query]]]  # a query word, 
 class LexicalMatch(NamedTuple):
     """What the lexical arm found: tool ids with their scores, best first, and the terms of the query."""
 
-    numbers: tuple[int, ...]
+    tool_ids: tuple[int, ...]
     scores: tuple[float, ...]
-    asked: tuple[QueryTerm, ...]
+    terms: tuple[QueryTerm, ...]
 
     @property
     def known_share(self) -> float:
         """The share of the query, weighted by rarity, that the catalog has any word for."""
-        whole = sum([word.rarity for word in self.asked])
-        return sum([word.weight for word in self.asked if word.known]) / whole if whole else 0.0
+        whole = sum([word.rarity for word in self.terms])
+        return sum([word.weight for word in self.terms if word.known]) / whole if whole else 0.0
 
 
 class LexicalIndex:
@@ -147,7 +147,7 @@ class LexicalIndex:
         self._read: dict[str, _Read] = {}  # query words; cleared at each change
         self._words: dict[int, tuple[str, ...]] = {}  # of each tool, each word once
         self._frequency: dict[str, int] = {}  # document frequency of each term
-        self._holders: dict[
+        self._postings: dict[
             str, array[int]
         ] = {}  # postings of each term, sorted: Tantivy does not say which terms one tool has
 
@@ -158,33 +158,33 @@ class LexicalIndex:
         """Add tools; searches see them after `commit`."""
         self._read.clear()
         fresh: defaultdict[str, list[int]] = defaultdict(list)  # new postings by term
-        for number, tool in tools:
+        for tool_id, tool in tools:
             parts = part_words(tool)
             # Interned: the tools of a catalog share a few thousand words.
             terms = {intern(word): word_terms(word) for word in dict.fromkeys(chain.from_iterable(parts))}
-            self._words[number] = tuple(terms)
+            self._words[tool_id] = tuple(terms)
             for term in set(chain.from_iterable(terms.values())):
-                fresh[term].append(number)
+                fresh[term].append(tool_id)
             counted = (word for part, weight in zip(parts, WEIGHTS.values(), strict=True) for word in part * weight)
             document = Document()
-            document.add_integer("number", number)
+            document.add_integer("number", tool_id)
             document.add_text("text", " ".join(chain.from_iterable(terms[word] for word in counted)))
             self._writer.add_document(document)
-        self._vocabulary.add_all(self._words[number] for number, _ in tools)
-        for term, numbers in fresh.items():
-            self._hold(term, sorted(numbers))
+        self._vocabulary.add_all(self._words[tool_id] for tool_id, _ in tools)
+        for term, tool_ids in fresh.items():
+            self._hold(term, sorted(tool_ids))
 
-    def remove(self, number: int) -> None:
+    def remove(self, tool_id: int) -> None:
         """Remove a tool; searches stop seeing it after `commit`."""
         self._read.clear()
-        self._writer.delete_documents_by_term("number", number)
-        own = self._words.pop(number)
+        self._writer.delete_documents_by_term("number", tool_id)
+        own = self._words.pop(tool_id)
         for term in set(chain.from_iterable(map(word_terms, own))):
             self._frequency[term] -= 1
-            holders = self._holders[term]
-            del holders[bisect_left(holders, number)]
-            if not holders:
-                del self._frequency[term], self._holders[term]
+            postings = self._postings[term]
+            del postings[bisect_left(postings, tool_id)]
+            if not postings:
+                del self._frequency[term], self._postings[term]
         self._vocabulary.remove(own)
 
     def commit(self) -> None:
@@ -198,40 +198,40 @@ class LexicalIndex:
     def search(self, text: str, limit: int) -> LexicalMatch:
         """The `limit` tools with the highest BM25 scores for a text."""
         read = [self._remembered(word) for word in query_words(text, self._frequency)]
-        asked = tuple([word for word, _ in read])
+        terms = tuple([word for word, _ in read])
         parts = list(chain.from_iterable([queries for _, queries in read]))
         # Tantivy allocates memory for the whole limit, and aborts the process when there is not enough.
         limit = min(limit, len(self))
         if not parts or limit <= 0:
-            return LexicalMatch(numbers=(), scores=(), asked=asked)
+            return LexicalMatch(tool_ids=(), scores=(), terms=terms)
         found = self._searcher.search(Query.boolean_query(parts), limit, count=False).hits
         # The field holds whole numbers; its reader is typed for every kind of field.
-        numbers = self._searcher.fast_field_values("number", [address for _, address in found])
+        tool_ids = self._searcher.fast_field_values("number", [address for _, address in found])
         scores = tuple([score for score, _ in found])
-        return LexicalMatch(numbers=tuple(cast("list[int]", numbers)), scores=scores, asked=asked)
+        return LexicalMatch(tool_ids=tuple(cast("list[int]", tool_ids)), scores=scores, terms=terms)
 
     def read(self, text: str) -> tuple[QueryTerm, ...]:
         """The terms of a query: its content words, unknown ones with the known words they may stand for."""
         return tuple(self._remembered(word)[0] for word in query_words(text, self._frequency))
 
-    def matched(self, numbers: Sequence[int], asked: Sequence[QueryTerm]) -> list[list[QueryTerm]]:
+    def matched(self, tool_ids: Sequence[int], terms: Sequence[QueryTerm]) -> list[list[QueryTerm]]:
         """The terms of a query that each of these tools contains."""
         # A term has no postings when its tools were removed since.
-        holders = [[self._holders[term] for term in word.terms if term in self._holders] for word in asked]
-        found = kernels.holding(list(numbers), holders)
-        return [[asked[place] for place in places] for places in found]
+        postings = [[self._postings[term] for term in word.terms if term in self._postings] for word in terms]
+        found = kernels.matched_words(list(tool_ids), postings)
+        return [[terms[place] for place in places] for places in found]
 
-    def words(self, number: int) -> tuple[str, ...]:
+    def words(self, tool_id: int) -> tuple[str, ...]:
         """The words of a tool, each once."""
-        return self._words[number]
+        return self._words[tool_id]
 
-    def _hold(self, term: str, numbers: Sequence[int]) -> None:
-        holders = self._holders.setdefault(term, array("I"))
-        in_order = not holders or holders[-1] < numbers[0]
-        holders.extend(numbers)
+    def _hold(self, term: str, tool_ids: Sequence[int]) -> None:
+        postings = self._postings.setdefault(term, array("I"))
+        in_order = not postings or postings[-1] < tool_ids[0]
+        postings.extend(tool_ids)
         if not in_order:  # reused ids of removed tools
-            self._holders[term] = array("I", sorted(holders))
-        self._frequency[term] = len(holders)
+            self._postings[term] = array("I", sorted(postings))
+        self._frequency[term] = len(postings)
 
     def _remembered(self, word: str) -> "_Read":
         """Cached: the parts of a query have the words of the whole, and words repeat between queries."""
@@ -239,15 +239,15 @@ class LexicalIndex:
         if read is None:
             if len(self._read) >= READ:
                 self._read.clear()
-            asked = asked_word(word, self._frequency, self._vocabulary, tools=len(self._words))
-            read = self._read[word] = (asked, [(Occur.Should, query) for query in self._queries(asked)])
+            term = query_term(word, self._frequency, self._vocabulary, tools=len(self._words))
+            read = self._read[word] = (term, [(Occur.Should, query) for query in self._queries(term)])
         return read
 
-    def _queries(self, asked: QueryTerm) -> list[Query]:
-        queries = [Query.term_query(self._schema, "text", term, "freq") for term in asked.terms]
-        if not asked.guessed:
+    def _queries(self, query_term: QueryTerm) -> list[Query]:
+        queries = [Query.term_query(self._schema, "text", term, "freq") for term in query_term.terms]
+        if not query_term.guessed:
             return queries
-        strength = guess_strength(asked)
+        strength = guess_strength(query_term)
         return [Query.boost_query(query, strength) for query in queries]
 
 
@@ -292,7 +292,7 @@ class WordsOfTools(Protocol):
 
     def __len__(self) -> int: ...
 
-    def matched(self, numbers: Sequence[int], asked: Sequence[QueryTerm]) -> list[list[QueryTerm]]:
+    def matched(self, tool_ids: Sequence[int], terms: Sequence[QueryTerm]) -> list[list[QueryTerm]]:
         """The terms of a query that each of these tools contains."""
         ...
 
@@ -301,17 +301,17 @@ def lexical_features(match: LexicalMatch, lexical_index: WordsOfTools) -> Lexica
     """The features from which the confidence of the lexical arm is computed."""
     # The lists are short, and this runs several times a search: plain Python is faster than arrays.
     best_score = match.scores[0] if match.scores else 1.0
-    asked = match.asked
-    best = lexical_index.matched(match.numbers[:3], asked)
+    terms = match.terms
+    best = lexical_index.matched(match.tool_ids[:3], terms)
     matched = best[0] if best else []
-    whole = sum([word.rarity for word in asked]) or 1.0
+    whole = sum([word.rarity for word in terms]) or 1.0
     nearly = NEARLY * best_score
     return LexicalFeatures(
         max([sum([word.weight for word in shared]) for shared in best], default=0.0) / whole,
         match.known_share,
         *leads(match.scores, best_score),
-        log1p(len(asked)) / 3,
-        sum([not word.word.isascii() for word in asked]) / max(1, len(asked)),
+        log1p(len(terms)) / 3,
+        sum([not word.word.isascii() for word in terms]) / max(1, len(terms)),
         log1p(len(lexical_index)) / 10,
         min(len(matched), 4) / 4,
         sum([not word.guessed for word in matched]) / max(1, len(matched)),

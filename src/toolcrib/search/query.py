@@ -15,7 +15,7 @@ from toolcrib.search.confidence import Calibration, Ranking, confidence_features
 from toolcrib.search.dense import ABSENT, DEPTH, Similarity
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
 from toolcrib.search.embedders.embedder import Embedder
-from toolcrib.search.fusion import Fusion, gather, rerank_depth
+from toolcrib.search.fusion import Fusion, collect_candidates, rerank_depth
 from toolcrib.search.kernels.rows import Vectors
 from toolcrib.search.lexical import (
     LexicalFeatures,
@@ -27,7 +27,7 @@ from toolcrib.search.lexical import (
 )
 from toolcrib.search.rerank import LateInteraction
 from toolcrib.search.result import Explanation, Path, SearchResult
-from toolcrib.search.text import parts, words
+from toolcrib.search.text import split_request, words
 
 MAX_LIMIT = 100
 
@@ -98,7 +98,7 @@ class LexicalPass(NamedTuple):
 
 def texts_of(query: str, options: SearchOptions, strategy: Strategy) -> tuple[str, ...]:
     """The query, then its parts where these are searched one by one."""
-    return (query, *(parts(query) if options.decompose and strategy.decompose else ()))
+    return (query, *(split_request(query) if options.decompose and strategy.decompose else ()))
 
 
 class PendingQuery(NamedTuple):
@@ -143,7 +143,7 @@ class Arms(Protocol):
     @property
     def meanings(self) -> LateInteraction: ...
 
-    def nearness(self, vectors: Vectors, allowed: NDArray[np.bool_] | None) -> list[Similarity]:
+    def similarities(self, vectors: Vectors, allowed: NDArray[np.bool_] | None) -> list[Similarity]:
         """The similarity of the tools to each vector; empty when there is no dense arm yet."""
         ...
 
@@ -182,13 +182,13 @@ class QueryRunner:
         matches = tuple(_visible(self._arms.lexical.search(text, DEPTH + hidden), allowed) for text in texts)
         whole = matches[0]
         features = lexical_features(whole, self._arms.lexical)
-        confidence = self._calibration.p_lexical(features) if whole.numbers else 0.0
+        confidence = self._calibration.p_lexical(features) if whole.tool_ids else 0.0
         # Several errands need both arms, and one rare word can make the lexical arm confident of the wrong tool.
         understood = len(texts) == 1 and features.coverage > UNDERSTOOD
         is_sufficient = understood and confidence > strategy.lexical_above and not _is_tied(whole)
         return LexicalPass(
             texts=tuple(texts),
-            corrected=tuple(with_typos_fixed(text, match.asked) for text, match in zip(texts, matches, strict=True)),
+            corrected=tuple(with_typos_fixed(text, match.terms) for text, match in zip(texts, matches, strict=True)),
             matches=matches,
             allowed=allowed,
             features=features,
@@ -201,7 +201,7 @@ class QueryRunner:
         match, confidence = words.matches[0], words.confidence
         ranking = [
             (tool_id, confidence * score / match.scores[0])
-            for tool_id, score in zip(match.numbers, match.scores, strict=True)
+            for tool_id, score in zip(match.tool_ids, match.scores, strict=True)
         ]
         return FusedResult(
             words=words,
@@ -222,12 +222,12 @@ class QueryRunner:
 
     def fused(self, words: LexicalPass, vectors: Vectors, strategy: Strategy | None = None) -> FusedResult:
         """The ranking of both arms together."""
-        similarities = self._arms.nearness(vectors, words.allowed) or [SILENT] * len(words.texts)
+        similarities = self._arms.similarities(vectors, words.allowed) or [SILENT] * len(words.texts)
         others = words.matches[1:]
         features = [words.features, *(lexical_features(match, self._arms.lexical) for match in others)]
         tools = len(self._arms.lexical)
         candidates = [
-            gather(match, own, near, self._arms.meanings, text, rerank_depth(tools, whole=not place))
+            collect_candidates(match, own, near, self._arms.meanings, text, rerank_depth(tools, whole=not place))
             for place, (match, own, near, text) in enumerate(
                 zip(words.matches, features, similarities, words.corrected, strict=True)
             )
@@ -254,8 +254,8 @@ def _is_tied(match: LexicalMatch) -> bool:
 def _visible(match: LexicalMatch, allowed: NDArray[np.bool_] | None) -> LexicalMatch:
     if allowed is None:
         return match
-    kept = [(n, s) for n, s in zip(match.numbers, match.scores, strict=True) if allowed[n]][:DEPTH]
-    return match._replace(numbers=tuple(n for n, _ in kept), scores=tuple(s for _, s in kept))
+    kept = [(n, s) for n, s in zip(match.tool_ids, match.scores, strict=True) if allowed[n]][:DEPTH]
+    return match._replace(tool_ids=tuple(n for n, _ in kept), scores=tuple(s for _, s in kept))
 
 
 # From a ranking to the answer: tools called by name come first, and where probably nothing fits there is none.
@@ -281,7 +281,7 @@ def decide(query: PendingQuery, result: FusedResult, named: Sequence[int], *, to
     if not result.ranking:
         return Answer([], "none", 0.0, NOTHING_FITS if tools else "There are no tools.")
     needed = query.strategy.answer_above
-    if needed and not result.words.matches[0].asked:
+    if needed and not result.words.matches[0].terms:
         needed = max(needed, ANSWER_CHATTER_ABOVE)
     if query.options.abstain and result.answerable < needed:
         return Answer([], "none", 0.0, NOTHING_FITS)
@@ -330,7 +330,7 @@ def explanation(
     warnings: tuple[str, ...],
 ) -> Explanation:
     """What both arms found about one tool in one search. Both indexes use it."""
-    strategy, terms, every, tool_id = query.strategy, result.words.matches[0].asked, tool.every, tool.tool_id
+    strategy, terms, every, tool_id = query.strategy, result.words.matches[0].terms, tool.every, tool.tool_id
     order = [found for found, _ in answer.ranking]
     scores, is_scored = result.similarity.scores, has_score(result, tool_id)
     # Without a score nothing was reranked, and the table of the embedder is not loaded for it.
@@ -344,8 +344,8 @@ def explanation(
         confidence=1.0 if answer.path == "exact" else result.confidence,
         reason=answer.reason,
         tools=tool.tools,
-        lexical_rank=every.numbers.index(tool_id) + 1 if tool_id in every.numbers else None,
-        lexical_score=dict(zip(every.numbers, every.scores, strict=True)).get(tool_id, 0.0),
+        lexical_rank=every.tool_ids.index(tool_id) + 1 if tool_id in every.tool_ids else None,
+        lexical_score=dict(zip(every.tool_ids, every.scores, strict=True)).get(tool_id, 0.0),
         matched=tuple(term.word for term in tool.matched),
         guessed=tuple(
             (term.word, (term.meant,) if term.meant else term.terms) for term in terms if term.guessed or term.meant
@@ -354,8 +354,8 @@ def explanation(
         dense_rank=int((scores > scores[tool_id]).sum()) + 1 if is_scored else None,
         cosine=float(scores[tool_id]) if is_scored else None,
         nearest=tool.nearest,
-        asked=float(coverage.asked.sum()),
-        told=float(coverage.told.sum()),
+        asked=float(coverage.of_query.sum()),
+        told=float(coverage.of_tool.sum()),
         lexical_sure=result.words.confidence,
         serves=result.answerable,
         lexical_above=strategy.lexical_above,

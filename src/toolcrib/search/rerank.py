@@ -27,8 +27,8 @@ _NO_WORD = ""  # the word of a tool without words
 class Coverage(NamedTuple):
     """How well the words of a query and of each candidate match: 1 where every word has an equal."""
 
-    asked: NDArray[np.float64]  # the share of the query that the tool covers
-    told: NDArray[np.float64]  # the share of the tool that the query covers
+    of_query: NDArray[np.float64]  # the share of the query that the tool covers
+    of_tool: NDArray[np.float64]  # the share of the tool that the query covers
 
 
 class LateInteraction:
@@ -37,9 +37,9 @@ class LateInteraction:
     def __init__(self, embedder: BuiltinEmbedder) -> None:
         self._embedder = embedder
         self._ids: dict[str, int] = {_NO_WORD: 0}  # the words of all tools
-        self._directions, self._worth = GrowingRows(DIMENSIONS, np.float32), GrowingRows(1, np.float32)
+        self._directions, self._weights = GrowingRows(DIMENSIONS, np.float32), GrowingRows(1, np.float32)
         self._directions.extend(np.zeros((1, DIMENSIONS), dtype=np.float32))
-        self._worth.extend(np.ones((1, 1), dtype=np.float32))
+        self._weights.extend(np.ones((1, 1), dtype=np.float32))
         self._blocks = RowBlocks(shared=1)  # of words, a block per tool
         self._words, self._shares = (
             GrowingRows(1, np.int32),
@@ -50,48 +50,48 @@ class LateInteraction:
 
     def put(self, tools: Iterable[tuple[int, Iterable[str]]]) -> None:
         """Add the words of tools."""
-        held = {number: list(islice(_telling(own), TOOL_WORDS)) or [_NO_WORD] for number, own in tools}
+        held = {tool_id: list(islice(_content_pieces(own), TOOL_WORDS)) or [_NO_WORD] for tool_id, own in tools}
         if held:
             self._learn(dict.fromkeys(word for own in held.values() for word in own if word not in self._ids))
             ids = np.array([self._ids[word] for own in held.values() for word in own], dtype=np.int32)
             lengths = np.array([len(own) for own in held.values()])
-            worth = self._worth.view.take(ids)
-            whole: Vectors = np.add.reduceat(worth, lengths.cumsum() - lengths)
+            weights = self._weights.view.take(ids)
+            whole: Vectors = np.add.reduceat(weights, lengths.cumsum() - lengths)
             self._blocks.put(np.array(list(held)), lengths)
             self._words.extend(ids[:, None])
-            self._shares.extend((worth / whole.repeat(lengths))[:, None])
+            self._shares.extend((weights / whole.repeat(lengths))[:, None])
 
-    def remove(self, number: int) -> None:
+    def remove(self, tool_id: int) -> None:
         """Remove the words of a tool."""
-        if number < len(self._blocks):
-            self._blocks.remove(number)
+        if tool_id < len(self._blocks):
+            self._blocks.remove(tool_id)
             if self._blocks.waste > max(MIN_WASTE, len(self._words) // 2):
                 self._tidy()
 
     def request(self, text: str) -> list[Vectors]:
         """The vectors of the content words of a query, or of all its words if it has none."""
         # ASCII text has no runs of an unspaced script to cut up.
-        telling = content_words(text) if text.isascii() else tuple(islice(_telling(words(text)), REQUEST_WORDS))
-        return self._embedder.embed_words((telling or tuple(dict.fromkeys(words(text))))[:REQUEST_WORDS])
+        content = content_words(text) if text.isascii() else tuple(islice(_content_pieces(words(text)), REQUEST_WORDS))
+        return self._embedder.embed_words((content or tuple(dict.fromkeys(words(text))))[:REQUEST_WORDS])
 
     @property
     def held(self) -> tuple[Places, Places, NDArray[np.int32], Vectors, Vectors]:
         """The arrays of the kernel: bounds of each tool's words, their ids, vectors by id, the share of each word."""
         return *self._blocks.bounds, self._words.view, self._directions.view, self._shares.view
 
-    def read(self, text: str, numbers: Sequence[int]) -> Coverage:
+    def read(self, text: str, tool_ids: Sequence[int]) -> Coverage:
         """The coverage of a query by these tools."""
         # Without tools the embedder's table is not loaded.
-        request = self.request(text) if len(numbers) else []
-        return Coverage(*coverage(request, np.array(numbers, dtype=np.int64), *self.held))
+        request = self.request(text) if len(tool_ids) else []
+        return Coverage(*coverage(request, np.array(tool_ids, dtype=np.int64), *self.held))
 
     def _learn(self, fresh: Iterable[str]) -> None:
         new = list(fresh)
         if new:
-            directions, worth = directions_and_weights(np.array(self._embedder.embed_words(new)), DIMENSIONS)
+            directions, weights = directions_and_weights(np.array(self._embedder.embed_words(new)), DIMENSIONS)
             self._ids.update((word, len(self._directions) + place) for place, word in enumerate(new))
             self._directions.extend(directions)
-            self._worth.extend(worth[:, None])
+            self._weights.extend(weights[:, None])
 
     def _tidy(self) -> None:
         """Compact the arrays: drop words that no tool has any more."""
@@ -99,13 +99,13 @@ class LateInteraction:
         used, ids = np.unique(self._words.view.take(kept), return_inverse=True)
         spelled = list(self._ids)
         self._ids = {spelled[word]: place for place, word in enumerate(used.tolist())}
-        self._directions, self._worth = self._directions.only(used), self._worth.only(used)
+        self._directions, self._weights = self._directions.only(used), self._weights.only(used)
         self._shares = self._shares.only(kept)
         self._words = GrowingRows(1, np.int32)
         self._words.extend(ids.astype(np.int32)[:, None])
 
 
-def _telling(said: Iterable[str]) -> Iterator[str]:
+def _content_pieces(said: Iterable[str]) -> Iterator[str]:
     """The content words, each once; a run of an unspaced script as character bigrams."""
     seen: set[str] = set()
     for word in said:

@@ -63,7 +63,7 @@ class SearchResult:
 # From a ranking to the answer: names, reasons, and the companions of the best tools.
 
 
-def why(words: Sequence[str]) -> str:
+def match_reason(words: Sequence[str]) -> str:
     """Why a tool was found: by these words of the request, or else by what it means."""
     return f"words: {', '.join(words)}" if words else "similar meaning"
 

@@ -14,12 +14,12 @@ from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 # Words of a request that point at no tool.
 
 # English request words that say nothing about the tool. Other languages' are rare in tool texts, so they match nothing.
-_FILLERS = """
+_STOP_WORDS = """
     a an and any are as at be been but by can could did do does for from give had has have help how i if in into
     is it its let like make me my need of on or our please should so some tell that the their them then there these
     they this to us want was we were what when where which who will with would you your
 """
-STOP_WORDS = frozenset(_FILLERS.split())
+STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 
 # Longer texts say nothing more about what is wanted, and a request may be anything, also 100 kB of it.
@@ -182,7 +182,7 @@ JOINTS = re.compile(
 )
 
 
-def parts(text: str) -> list[str]:
+def split_request(text: str) -> list[str]:
     """The parts of a query, in order; empty when it asks for one thing."""
     said = words(text)
     if len([word for word in said if word not in STOP_WORDS]) < 2 * MIN_WORDS and not _is_dense(text):

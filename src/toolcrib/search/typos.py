@@ -63,7 +63,7 @@ class TypoIndex:
 
     def _owners_near(self, word: str) -> list[int]:
         """The sorted words that share a deletion with this one."""
-        return kernels.one_slip(word, self._sums, self._owners)
+        return kernels.deletion_matches(word, self._sums, self._owners)
 
     def _sort(self) -> None:
         forms = [deletion_hashes(word) for word in self._words]
@@ -116,7 +116,7 @@ def corrected(word: str, near: Sequence[str]) -> str:
 @lru_cache(maxsize=4_096)
 def familiarity(word: str) -> float:
     """The share of a word's n-grams that the embedder knows, 0..1."""
-    return kernels.share_met(word, pieced(word), *known_features(MODEL))
+    return kernels.known_share(word, pieced(word), *known_features(MODEL))
 
 
 def _limit(word: str, meant: str) -> float:
@@ -161,7 +161,7 @@ def _with_one_letter_more(word: str, letters: Sequence[str]) -> list[str]:
 
 def _met(features: Sequence[int]) -> list[int]:
     """The positions of the features that the embedder knows."""
-    return kernels.met(list(features), *known_features(MODEL))
+    return kernels.known_positions(list(features), *known_features(MODEL))
 
 
 # The words of a catalog, and the ones a request may have meant: other endings, parts of compounds, one typo.

@@ -7,7 +7,7 @@ from toolcrib.agent.offline.known_tools import Deed
 from toolcrib.agent.offline.meaning import deed_of
 from toolcrib.agent.offline.request_text import RequestText
 from toolcrib.agent.offline.vocabulary import AND, SMALL_BY_LANGUAGE, WITH
-from toolcrib.search.text import parts
+from toolcrib.search.text import split_request
 
 MOST_ERRANDS = 5
 
@@ -56,7 +56,7 @@ def tool_asked_for(text: str) -> str:
 
 def _pieces(text: str) -> list[str]:
     """The parts that are commands of their own; one without a verb belongs to the one before."""
-    found = parts(text)
+    found = split_request(text)
     if not found:
         return [text]
     pieces: list[str] = []

@@ -11,7 +11,7 @@ from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from toolcrib.search.corpus import Step
+    from toolcrib.search.corpus import CatalogChange
     from toolcrib.search.index import ToolIndex
 
 _KEPT = 8  # indexes; a conversation looks at the same few sets of tools again and again
@@ -49,7 +49,7 @@ class _Fixed:
     added: Sequence[Tool]
     removed: Sequence[str] = ()
 
-    def subscribe(self, listener: "Callable[[Step], object]", *, replay: bool = False) -> Callable[[], None]:
+    def subscribe(self, listener: "Callable[[CatalogChange], object]", *, replay: bool = False) -> Callable[[], None]:
         """Tell of the tools at once."""
         listener(self)
         return lambda: None

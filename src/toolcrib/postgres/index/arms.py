@@ -21,9 +21,9 @@ from toolcrib.search.lexical import (
     READ,
     LexicalMatch,
     QueryTerm,
-    asked_word,
     guess_meaning,
     guess_strength,
+    query_term,
     query_words,
 )
 from toolcrib.search.text import brands, content_words, is_unspaced, word_terms
@@ -101,7 +101,7 @@ class PostgresDense:
     _wholes: dict[int, Vectors] = field(default_factory=dict[int, Vectors])  # by identity, as the next
     _passages: dict[int, NDArray[np.float16]] = field(default_factory=dict[int, NDArray[np.float16]])
 
-    def nearness(self, queries: Vectors, ranked: Sequence[int]) -> list[Similarity]:
+    def similarities(self, queries: Vectors, ranked: Sequence[int]) -> list[Similarity]:
         """Where the nearest tools stand, and those that the other arm `ranked`, by number."""
         shortlists = [self._shortlist(query) for query in queries]
         self._read_wholes([self.request.identities[number] for number in ranked])
@@ -228,7 +228,7 @@ class PostgresWords:
             _look_up(connection, self.tenant, terms, frequency)
             known |= {term: count for term in terms if (count := frequency[term])}
         for word in fresh:
-            asked[word] = asked_word(word, known, vocabulary, tools=size.tools)
+            asked[word] = query_term(word, known, vocabulary, tools=size.tools)
         words = {text: tuple(asked[word] for word in query_words(text, known)) for text in texts}
         used = {term for own in words.values() for word in own for term in word.terms}
         return Reading(words=words, frequency={term: frequency[term] for term in used}, size=size)
@@ -317,20 +317,20 @@ class PostgresLexical:
         weights = self._weights(asked)
         rows: list[tuple[int, int, bytes]] = self._candidates(list(weights)) if weights else []
         if not rows:
-            return LexicalMatch(numbers=(), scores=(), asked=asked)
+            return LexicalMatch(tool_ids=(), scores=(), terms=asked)
         identities = np.array([row[0] for row in rows], dtype=np.int64)
         scores = self._scores(rows, weights)
         best = np.lexsort((identities, -scores))[:limit]
         places: list[int] = best[scores[best] > 0].tolist()
         numbers = [self._request.number(rows[at][0]) for at in places]
         self._terms |= {number: rows[at][2] for at, number in zip(places, numbers, strict=True)}
-        return LexicalMatch(numbers=tuple(numbers), scores=tuple(scores[places].tolist()), asked=asked)
+        return LexicalMatch(tool_ids=tuple(numbers), scores=tuple(scores[places].tolist()), terms=asked)
 
-    def matched(self, numbers: Sequence[int], asked: Sequence[QueryTerm]) -> list[list[QueryTerm]]:
+    def matched(self, tool_ids: Sequence[int], terms: Sequence[QueryTerm]) -> list[list[QueryTerm]]:
         """The words of a request that the texts of each of these tools contain."""
-        held = [hashes_of(self._terms[number]) for number in numbers]  # only tools that were ranked are asked about
+        held = [hashes_of(self._terms[tool_id]) for tool_id in tool_ids]  # only tools that were ranked are asked about
         return [
-            [word for word in asked if word.known and not own.isdisjoint(map(term_hash, word.terms))] for own in held
+            [word for word in terms if word.known and not own.isdisjoint(map(term_hash, word.terms))] for own in held
         ]
 
     def _weights(self, asked: Sequence[QueryTerm]) -> dict[str, float]:

@@ -11,7 +11,7 @@ from toolcrib.postgres.index.rows import hashes_of, read_half_vectors, term_hash
 from toolcrib.search.dense import ABSENT
 from toolcrib.search.kernels.rows import Vectors
 from toolcrib.search.lexical import QueryTerm
-from toolcrib.search.result import Hit, why
+from toolcrib.search.result import Hit, match_reason
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -52,7 +52,7 @@ def similar_tools(
     connection: "Connection[Any]", request: Request, row: ToolRow, dense: PostgresDense
 ) -> list[tuple[str, float]]:
     """The names and scores of the tools nearest in meaning to one tool, the nearest first."""
-    scores = dense.nearness(row.vectors[:1], [row.tool_id])[0].scores
+    scores = dense.similarities(row.vectors[:1], [row.tool_id])[0].scores
     others = [tool_id for tool_id in np.flatnonzero(scores > ABSENT).tolist() if tool_id != row.tool_id]
     query = f"SELECT id, name FROM {request.table} WHERE tenant = %s AND id = ANY(%s)"
     identities = [request.identities[tool_id] for tool_id in others]
@@ -66,4 +66,4 @@ def similar_tools(
 
 def similar_hits(found: Sequence[tuple[str, float]]) -> tuple[Hit, ...]:
     """The same as hits."""
-    return tuple(Hit(name=name, score=score, why=why(())) for name, score in found)
+    return tuple(Hit(name=name, score=score, why=match_reason(())) for name, score in found)

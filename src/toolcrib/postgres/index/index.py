@@ -47,7 +47,7 @@ from toolcrib.search.query import (
     without_search,
 )
 from toolcrib.search.rerank import LateInteraction
-from toolcrib.search.result import Explanation, Hit, SearchResult, companion_reason, why, with_companions
+from toolcrib.search.result import Explanation, Hit, SearchResult, companion_reason, match_reason, with_companions
 from toolcrib.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -106,7 +106,11 @@ def answer(
         for name, tool in tools.items()
     }
     return tuple(
-        Hit(name=name, score=share, why=companion_reason(owner) if owner else why(_matched_words(tools[name], asked)))
+        Hit(
+            name=name,
+            score=share,
+            why=companion_reason(owner) if owner else match_reason(_matched_words(tools[name], asked)),
+        )
         for name, share, owner in with_companions(ranked, companions, limit)
     )
 
@@ -302,7 +306,7 @@ class PostgresIndex:
         """Rank the tools and decide. The dense arm also compares the tools that are `explained`."""
         query, request, tools = pending.query, pending.request, pending.size.tools
         if pending.vectors is not None:
-            ranked = {*explained, *(tool_id for match in query.words.matches for tool_id in match.numbers)}
+            ranked = {*explained, *(tool_id for match in query.words.matches for tool_id in match.tool_ids)}
             pending.arms.dense = PostgresDense(connection, request, self._tenant.sample, tools)
             pending.arms.ranked = sorted(ranked)
         result = pending.runner.finish(query, pending.vectors)
@@ -310,7 +314,7 @@ class PostgresIndex:
 
     def _hits(self, connection: "Connection[Any]", pending: "_Pending", limit: int) -> dict[str, Any]:
         _, decided = self._finish(connection, pending)
-        terms = pending.query.words.matches[0].asked
+        terms = pending.query.words.matches[0].terms
         hits = answer(connection, pending.request, terms, decided.ranking, limit, self._known)
         return {"hits": hits, "confidence": decided.confidence, "path": decided.path, "reason": decided.reason}
 
@@ -326,7 +330,7 @@ class PostgresIndex:
             name=name,
             tool_id=row.tool_id,
             every=lexical.search(query.text, max(1, size.tools)),
-            matched=row.matched(query.words.matches[0].asked),
+            matched=row.matched(query.words.matches[0].terms),
             nearest=nearest,
             tools=size.tools,
         )
@@ -350,10 +354,10 @@ class _Arms:
     dense: PostgresDense | None = None
     ranked: Sequence[int] = ()
 
-    def nearness(self, vectors: Vectors, allowed: NDArray[np.bool_] | None) -> list[Similarity]:
+    def similarities(self, vectors: Vectors, allowed: NDArray[np.bool_] | None) -> list[Similarity]:
         if self.dense is None:
             return []
-        seen = self.dense.nearness(vectors, self.ranked)
+        seen = self.dense.similarities(vectors, self.ranked)
         # In one go: each look into the database costs more than reading what it gives.
         self.meanings.put(self.dense.words({*self.ranked, *(number for near in seen for number in near.nearest)}))
         return seen

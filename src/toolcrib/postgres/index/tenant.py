@@ -16,7 +16,7 @@ from toolcrib.postgres.index.arms import PostgresWords, Sample, Size
 from toolcrib.postgres.index.rows import SHARED, component, table_of
 from toolcrib.postgres.index.writer import PostgresWriter
 from toolcrib.postgres.migrations import migrate
-from toolcrib.search.corpus import Step
+from toolcrib.search.corpus import CatalogChange
 from toolcrib.search.embedders.embedder import Embedder, FallibleEmbedder
 from toolcrib.search.index import ToolSet
 from toolcrib.tools.tool import Tool
@@ -184,7 +184,7 @@ class CatalogFollower:
         self._index = index
         self._embedder = embedder
         self._fallible = fallible
-        self._steps: deque[Step] = deque()
+        self._steps: deque[CatalogChange] = deque()
         self._lock = RLock()
         self._is_purged = False
         self._checked_revision = -1
@@ -221,7 +221,7 @@ class CatalogFollower:
             except StoreError as error:
                 failures.append(error)
 
-        warnings = self._fallible.tried(attempt)[1]
+        warnings = self._fallible.run(attempt)[1]
         if failures:
             raise failures[0]
         return warnings

@@ -119,9 +119,9 @@ class FallibleEmbedder:
     def embed_queries(self, texts: Sequence[str]) -> tuple[Vectors | None, Warnings]:
         """The vectors of queries, or a warning that says why there are none."""
         embedder = self._embedder
-        return (None, ()) if embedder is None else self.tried(lambda: embedder.embed_queries(texts))
+        return (None, ()) if embedder is None else self.run(lambda: embedder.embed_queries(texts))
 
-    def tried(self, work: Callable[[], Vectors | None]) -> tuple[Vectors | None, Warnings]:
+    def run(self, work: Callable[[], Vectors | None]) -> tuple[Vectors | None, Warnings]:
         """The result of `work`, which needs the embedder, or a warning that says why there is none."""
         if self._clock() < self._resting_until:
             return None, (RESTING,)

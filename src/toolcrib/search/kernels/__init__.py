@@ -18,16 +18,16 @@ from toolcrib.search.kernels.rows import Floats32, Floats64, Places
 __all__ = [
     "add_features",
     "add_words",
-    "gather",
-    "holding",
-    "met",
+    "collect_candidates",
+    "deletion_matches",
+    "known_positions",
+    "known_share",
+    "matched_words",
     "nearest",
     "network",
-    "one_slip",
+    "probabilities",
     "ranked",
     "scores",
-    "share_met",
-    "shares",
 ]  # the loops
 
 
@@ -48,21 +48,23 @@ class Kernels(Protocol):
         """The vectors of words, a row each: the rows of their features in the table, added up."""
         ...
 
-    def share_met(
+    def known_share(
         self, word: str, plain: str | None, features: NDArray[np.uint32], starts: NDArray[np.uint32], /
     ) -> float:
         """How many of a word's pieces have a row in the table, 0..1."""
         ...
 
-    def met(self, wanted: list[int], features: NDArray[np.uint32], starts: NDArray[np.uint32], /) -> list[int]:
+    def known_positions(
+        self, wanted: list[int], features: NDArray[np.uint32], starts: NDArray[np.uint32], /
+    ) -> list[int]:
         """The places of those features that have a row in the table."""
         ...
 
-    def one_slip(self, word: str, sums: NDArray[np.uint32], owners: Places, /) -> list[int]:
+    def deletion_matches(self, word: str, sums: NDArray[np.uint32], owners: Places, /) -> list[int]:
         """The owners of the sums that the word has, or one of its forms that lack a letter."""
         ...
 
-    def holding(self, numbers: list[int], holders: list[list["array[int]"]], /) -> list[list[int]]:
+    def matched_words(self, numbers: list[int], holders: list[list["array[int]"]], /) -> list[list[int]]:
         """For each tool the places of the words that it has; a word has the tools of each of its terms, in order."""
         ...
 
@@ -93,7 +95,7 @@ class Kernels(Protocol):
         """The nearest tools; of all that are not gone the number, the sum of scores, and of the squares of these."""
         ...
 
-    def gather(
+    def collect_candidates(
         self,
         named: tuple[int, ...],
         named_scores: tuple[float, ...],
@@ -127,20 +129,20 @@ class Kernels(Protocol):
         """The tools of a request and of its parts with their weighed shares added up, best first."""
         ...
 
-    def network(self, features: Floats64, answers: Floats64, /, *fitted: Floats64) -> None:
-        """What a network makes of some features; `fitted` are its arrays."""
+    def network(self, features: Floats64, answers: Floats64, /, *layers: Floats64) -> None:
+        """What a network makes of some features; `layers` are its arrays."""
         ...
 
-    def shares(
+    def probabilities(
         self,
         features: Floats64,
         lexical: Floats64,
         dense: Floats64,
         of_query: Floats64,
         of_tool: Floats64,
-        shares: Floats64,
+        probabilities: Floats64,
         /,
-        *fitted: Floats64,
+        *layers: Floats64,
     ) -> None:
         """How likely each candidate is the one asked for, by the network that says what each way of scoring counts."""
         ...
@@ -158,14 +160,14 @@ _chosen = load()
 IS_COMPILED = _chosen is not plain
 
 add_features = _chosen.add_features
-share_met = _chosen.share_met
-met = _chosen.met
-one_slip = _chosen.one_slip
-holding = _chosen.holding
+known_share = _chosen.known_share
+known_positions = _chosen.known_positions
+deletion_matches = _chosen.deletion_matches
+matched_words = _chosen.matched_words
 add_words = _chosen.add_words
 scores = _chosen.scores
 nearest = _chosen.nearest
-gather = _chosen.gather
+collect_candidates = _chosen.collect_candidates
 ranked = _chosen.ranked
 network = _chosen.network
-shares = _chosen.shares
+probabilities = _chosen.probabilities

@@ -96,8 +96,8 @@ int take_known(Arrays *arrays, PyObject *features, PyObject *starts, Known *know
     return 0;
 }
 
-/* share_met(word, plain or None, features, starts) */
-PyObject *share_met(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+/* known_share(word, plain or None, features, starts) */
+PyObject *known_share(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     (void)module;
     Arrays arrays = {.count = 0};
     Known known;
@@ -111,8 +111,8 @@ PyObject *share_met(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     return PyFloat_FromDouble(found > 1 ? (double)met / (found - 1) : 1.0);
 }
 
-/* met(numbers, features, starts) -> the places of those that have a row */
-PyObject *met(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+/* known_positions(numbers, features, starts) -> the places of those that have a row */
+PyObject *known_positions(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     (void)module;
     Arrays arrays = {.count = 0};
     Known known;
@@ -131,8 +131,8 @@ PyObject *met(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     return places;
 }
 
-/* one_slip(word, sums, owners) -> the owners of the sums of the word and of its forms that lack one letter */
-PyObject *one_slip(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+/* deletion_matches(word, sums, owners) -> the owners of the sums of the word and of its forms that lack one letter */
+PyObject *deletion_matches(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     (void)module;
     Arrays arrays = {.count = 0};
     Py_ssize_t size, sums, owning, begins[MAX_LETTERS + 1];

@@ -62,38 +62,38 @@ typedef struct {
     Lanes directions[MOST_WORDS / LANES][DIMENSIONS];
     float weights[MOST_WORDS];
     int count, blocks;
-} Asked;
+} Query;
 
 /* And the words of all tools, of which each has some rows. */
 typedef struct {
     const int32_t *words;
     const float *directions, *shares;
     Py_ssize_t rows, meanings;
-} Told;
+} ToolWords;
 
 /* Reads the vectors of a request's words; 0: an error. */
-int ask(Asked *asked, PyObject *vectors);
+int read_query(Query *query, PyObject *vectors);
 
 /* How much of the request a tool speaks of, and how much of the tool the request asks for; 0 where rows are wrong. */
-int compare(const Asked *asked, const Told *told, int64_t row, int64_t end, double *found, double *spoken);
+int compare(const Query *query, const ToolWords *tool, int64_t row, int64_t end, double *found, double *spoken);
 
 /* Tables that never change, made when Python imports the loops. */
 void prepare_features(void);
 void prepare_vectors(void);
 
-/* What Python calls: toolcrib.search.compiled says what each takes and gives. */
+/* What Python calls: toolcrib.search.kernels says what each takes and gives. */
 #define LOOP(name) PyObject *name(PyObject *module, PyObject *const *args, Py_ssize_t count)
 LOOP(add_features);
-LOOP(share_met);
-LOOP(met);
-LOOP(one_slip);
+LOOP(known_share);
+LOOP(known_positions);
+LOOP(deletion_matches);
 LOOP(add_words);
-LOOP(holding);
+LOOP(matched_words);
 LOOP(scores);
 LOOP(nearest);
-LOOP(gather);
+LOOP(collect_candidates);
 LOOP(network);
-LOOP(shares);
+LOOP(probabilities);
 LOOP(ranked);
 
 #endif

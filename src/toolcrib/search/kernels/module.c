@@ -30,9 +30,9 @@ int falling(const void *one, const void *other) {
 #define NAMED(name) {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, NULL}
 
 static PyMethodDef loops[] = {
-    NAMED(add_features), NAMED(share_met), NAMED(met),     NAMED(one_slip), NAMED(add_words),
-    NAMED(holding),      NAMED(scores),    NAMED(nearest), NAMED(gather),   NAMED(network),
-    NAMED(shares),       NAMED(ranked),    {NULL, NULL, 0, NULL},
+    NAMED(add_features),  NAMED(known_share), NAMED(known_positions), NAMED(deletion_matches),   NAMED(add_words),
+    NAMED(matched_words), NAMED(scores),      NAMED(nearest),         NAMED(collect_candidates), NAMED(network),
+    NAMED(probabilities), NAMED(ranked),      {NULL, NULL, 0, NULL},
 };
 
 static int prepare(PyObject *module) {

@@ -74,18 +74,18 @@ def add_words(vectors: list[Floats32], out: Floats32, /) -> None:
 # Typos: which features of a word are known, and which known words are one edit away.
 
 
-def share_met(word: str, plain: str | None, features: NDArray[np.uint32], starts: NDArray[np.uint32], /) -> float:
+def known_share(word: str, plain: str | None, features: NDArray[np.uint32], starts: NDArray[np.uint32], /) -> float:
     pieces = list(feature_hashes(word, plain)[1:])
-    return len(met(pieces, features, starts)) / len(pieces) if pieces else 1.0
+    return len(known_positions(pieces, features, starts)) / len(pieces) if pieces else 1.0
 
 
-def met(wanted: list[int], features: NDArray[np.uint32], starts: NDArray[np.uint32], /) -> list[int]:
+def known_positions(wanted: list[int], features: NDArray[np.uint32], starts: NDArray[np.uint32], /) -> list[int]:
     hashes = np.array(wanted, dtype=np.uint32)
     places: list[int] = np.flatnonzero(features.take(features.searchsorted(hashes), mode="clip") == hashes).tolist()
     return places
 
 
-def one_slip(word: str, sums: NDArray[np.uint32], owners: Places, /) -> list[int]:
+def deletion_matches(word: str, sums: NDArray[np.uint32], owners: Places, /) -> list[int]:
     wanted = np.array(deletion_hashes(word), dtype=np.uint32)
     first = sums.searchsorted(wanted)
     found: list[int] = []
@@ -99,7 +99,7 @@ def one_slip(word: str, sums: NDArray[np.uint32], owners: Places, /) -> list[int
 # The lexical arm: which words a tool has.
 
 
-def holding(numbers: list[int], holders: list[list["array[int]"]], /) -> list[list[int]]:
+def matched_words(numbers: list[int], holders: list[list["array[int]"]], /) -> list[list[int]]:
     return [
         [place for place, arrays in enumerate(holders) if any(_has(ordered, number) for ordered in arrays)]
         for number in numbers
@@ -171,7 +171,7 @@ def highest(scores: Floats32, count: int) -> Places:
 # Fusion: the candidates of both arms, and how likely each is the one that is wanted.
 
 
-def gather(
+def collect_candidates(
     named: tuple[int, ...],
     named_scores: tuple[float, ...],
     lexical_features: tuple[float, ...],
@@ -279,28 +279,28 @@ def directions_and_weights(vectors: Vectors, dimensions: int) -> tuple[Vectors, 
     return vectors[:, :dimensions] / lengths[:, None], weights
 
 
-def network(features: Floats64, answers: Floats64, /, *fitted: Floats64) -> None:
-    mean, spread, line, hidden, hidden_bias, out, bias = fitted
+def network(features: Floats64, answers: Floats64, /, *layers: Floats64) -> None:
+    mean, spread, line, hidden, hidden_bias, out, bias = layers
     scaled = (features - mean) / spread
     answers[:] = scaled @ line + np.tanh(scaled @ hidden + hidden_bias) @ out + bias
 
 
-def shares(
+def probabilities(
     features: Floats64,
     lexical: Floats64,
     dense: Floats64,
     of_query: Floats64,
     of_tool: Floats64,
-    shares: Floats64,
+    probabilities: Floats64,
     /,
-    *fitted: Floats64,
+    *layers: Floats64,
 ) -> None:
-    if len(shares):
+    if len(probabilities):
         trust = np.empty(SCORE_ROWS)
-        network(features, trust, *fitted)
+        network(features, trust, *layers)
         logits = trust @ score_matrix(lexical, dense, of_query, of_tool)
         weights = np.exp(logits - logits.max())
-        shares[:] = weights / weights.sum()
+        probabilities[:] = weights / weights.sum()
 
 
 def score_matrix(lexical: Floats64, dense: Floats64, of_query: Floats64, of_tool: Floats64) -> Floats64:

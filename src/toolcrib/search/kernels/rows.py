@@ -158,7 +158,7 @@ class Quantized(NamedTuple):
         return near
 
 
-class CoarseRows:
+class QuantizedRows:
     """Coarse vectors that more are added to."""
 
     def __init__(self, dimensions: int) -> None:
@@ -181,9 +181,9 @@ class CoarseRows:
         missing = max(0, size - len(self))
         self.extend(quantize(np.zeros((missing, self._numbers.view.shape[1]), dtype=np.float32)))
 
-    def only(self, places: NDArray[np.int64]) -> "CoarseRows":
+    def only(self, places: NDArray[np.int64]) -> "QuantizedRows":
         """Some of the rows, in that order."""
-        kept = CoarseRows(self._numbers.view.shape[1])
+        kept = QuantizedRows(self._numbers.view.shape[1])
         kept.extend(self.view.at(places))
         return kept
 

@@ -37,24 +37,24 @@ static inline int32_t dot(const int16_t *one, const int8_t *other, Py_ssize_t di
     return sum;
 }
 
-WIDE static void compare_all(const int16_t *asked, float step, const int8_t *rows, const float *steps, Py_ssize_t dimensions,
+WIDE static void compare_all(const int16_t *query, float step, const int8_t *rows, const float *steps, Py_ssize_t dimensions,
                              Py_ssize_t count, float *scores) {
     for (Py_ssize_t row = 0; row < count; row++)
-        scores[row] = (float)dot(asked, rows + row * dimensions, dimensions) * steps[row] * step;
+        scores[row] = (float)dot(query, rows + row * dimensions, dimensions) * steps[row] * step;
 }
 
 /* The highest score of some rows, or of none, what is there already. */
-WIDE static float highest(const int16_t *asked, float step, const int8_t *rows, const float *steps,
+WIDE static float highest(const int16_t *query, float step, const int8_t *rows, const float *steps,
                           Py_ssize_t dimensions, int64_t row, int64_t end, float best) {
     for (; row < end; row++) {
-        float score = (float)dot(asked, rows + row * dimensions, dimensions) * steps[row] * step;
+        float score = (float)dot(query, rows + row * dimensions, dimensions) * steps[row] * step;
         best = score > best ? score : best;
     }
     return best;
 }
 
 /* A vector in whole numbers, quantized as in rows.py; gives the step. */
-static float coarse(const float *vector, Py_ssize_t dimensions, int16_t *numbers) {
+static float quantize(const float *vector, Py_ssize_t dimensions, int16_t *numbers) {
     float most = 0;
     for (Py_ssize_t at = 0; at < dimensions; at++) most = fabsf(vector[at]) > most ? fabsf(vector[at]) : most;
     float step = most > 0 ? most / LARGEST : 1;
@@ -83,9 +83,9 @@ PyObject *scores(PyObject *module, PyObject *const *args, Py_ssize_t count) {
                sizes[2] >= sizes[3] * dimensions && sizes[4] >= tools && sizes[5] >= tools && sizes[6] >= tools;
     void *space = fits ? PyMem_Malloc(dimensions * sizeof(int16_t) + (tools + 1) * sizeof *out) : NULL;
     if (space) {
-        int16_t *asked = (int16_t *)((float *)space + tools + 1);
-        const float step = coarse(query, dimensions, asked);
-        compare_all(asked, step, wholes, whole_steps, dimensions, tools, out);
+        int16_t *quantized = (int16_t *)((float *)space + tools + 1);
+        const float step = quantize(query, dimensions, quantized);
+        compare_all(quantized, step, wholes, whole_steps, dimensions, tools, out);
         for (Py_ssize_t tool = 0; tool < tools; tool++)
             if (!alive[tool]) out[tool] = gone;
         const float least = wanted > 0 && wanted < tools ? reached(out, tools, wanted, space) : -INFINITY;
@@ -93,7 +93,8 @@ PyObject *scores(PyObject *module, PyObject *const *args, Py_ssize_t count) {
             if (out[tool] < least || starts[tool] >= ends[tool]) continue;
             fits = starts[tool] >= 0 && ends[tool] <= sizes[3];
             if (fits) {
-                float best = highest(asked, step, passages, passage_steps, dimensions, starts[tool], ends[tool], out[tool]);
+                float best =
+                    highest(quantized, step, passages, passage_steps, dimensions, starts[tool], ends[tool], out[tool]);
                 out[tool] = whole * out[tool] + (1 - whole) * best;
             }
         }

@@ -20,14 +20,14 @@ static float length_of(const float *vector, Py_ssize_t dimensions) {
     return sqrtf(squares) + NOTHING;
 }
 
-int ask(Asked *asked, PyObject *vectors) {
+int read_query(Query *query, PyObject *vectors) {
     const Py_ssize_t count = PyList_Size(vectors);
     float whole = 0;
     if (count > MOST_WORDS) refuse("a request has too many words");
     if (count < 0 || count > MOST_WORDS) return 0;
-    asked->count = (int)count;
-    asked->blocks = (int)(count + LANES - 1) / LANES;
-    memset(asked->directions, 0, sizeof *asked->directions * asked->blocks);
+    query->count = (int)count;
+    query->blocks = (int)(count + LANES - 1) / LANES;
+    memset(query->directions, 0, sizeof *query->directions * query->blocks);
     for (int word = 0; word < count; word++) {
         Arrays arrays = {.count = 0};
         Py_ssize_t dimensions;
@@ -35,24 +35,24 @@ int ask(Asked *asked, PyObject *vectors) {
         if (vector && dimensions < DIMENSIONS) vector = refuse("a vector is too short");
         if (vector) {
             const float length = length_of(vector, DIMENSIONS);
-            whole += asked->weights[word] = length_of(vector, dimensions);
+            whole += query->weights[word] = length_of(vector, dimensions);
             for (int at = 0; at < DIMENSIONS; at++)
-                asked->directions[word / LANES][at][word % LANES] = vector[at] / length;
+                query->directions[word / LANES][at][word % LANES] = vector[at] / length;
         }
         give_back(&arrays);
         if (!vector) return 0;
     }
-    for (int word = 0; word < count; word++) asked->weights[word] /= whole;
+    for (int word = 0; word < count; word++) query->weights[word] /= whole;
     return 1;
 }
 
-static void fetch(const Told *told, int64_t row, int64_t end) {
+static void fetch(const ToolWords *tool, int64_t row, int64_t end) {
     for (; row < end; row++)
         for (size_t at = 0; at < DIMENSIONS; at += CACHE_LINE)
-            FETCH(told->directions + (Py_ssize_t)told->words[row] * DIMENSIONS + at);
+            FETCH(tool->directions + (Py_ssize_t)tool->words[row] * DIMENSIONS + at);
 }
 
-WIDE int compare(const Asked *asked, const Told *told, int64_t row, int64_t end, double *found, double *spoken) {
+WIDE int compare(const Query *query, const ToolWords *tool, int64_t row, int64_t end, double *found, double *spoken) {
     union {
         Lanes lanes[MOST_WORDS / LANES];
         float words[MOST_WORDS];
@@ -60,32 +60,32 @@ WIDE int compare(const Asked *asked, const Told *told, int64_t row, int64_t end,
     float best[MOST_WORDS];
     const float *directions[ROWS];
     *found = *spoken = 0;
-    for (int word = 0; word < asked->count; word++) best[word] = -2;
+    for (int word = 0; word < query->count; word++) best[word] = -2;
     for (; row < end; row += ROWS) {
         const int rows = end - row < ROWS ? (int)(end - row) : ROWS;
         for (int at = 0; at < ROWS; at++) {
-            const int32_t word = told->words[row + (at < rows ? at : 0)];
-            if (word < 0 || word >= told->meanings) return 0;
-            directions[at] = told->directions + (Py_ssize_t)word * DIMENSIONS;
+            const int32_t word = tool->words[row + (at < rows ? at : 0)];
+            if (word < 0 || word >= tool->meanings) return 0;
+            directions[at] = tool->directions + (Py_ssize_t)word * DIMENSIONS;
         }
-        fetch(told, row + ROWS, row + 2 * ROWS < told->rows ? row + 2 * ROWS : told->rows);
-        for (int block = 0; block < asked->blocks; block++) {
+        fetch(tool, row + ROWS, row + 2 * ROWS < tool->rows ? row + 2 * ROWS : tool->rows);
+        for (int block = 0; block < query->blocks; block++) {
             Lanes sums[ROWS] = {{0}};
             for (int dimension = 0; dimension < DIMENSIONS; dimension++)
                 for (int at = 0; at < ROWS; at++)
-                    sums[at] += directions[at][dimension] * asked->directions[block][dimension];
+                    sums[at] += directions[at][dimension] * query->directions[block][dimension];
             for (int at = 0; at < ROWS; at++) near[at].lanes[block] = sums[at];
         }
         for (int at = 0; at < rows; at++) {
             float closest = -2;
-            for (int word = 0; word < asked->count; word++) {
+            for (int word = 0; word < query->count; word++) {
                 const float score = near[at].words[word];
                 best[word] = score > best[word] ? score : best[word];
                 closest = score > closest ? score : closest;
             }
-            *spoken += (double)closest * told->shares[row + at];
+            *spoken += (double)closest * tool->shares[row + at];
         }
     }
-    for (int word = 0; word < asked->count; word++) *found += (double)best[word] * asked->weights[word];
+    for (int word = 0; word < query->count; word++) *found += (double)best[word] * query->weights[word];
     return 1;
 }

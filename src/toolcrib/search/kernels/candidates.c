@@ -1,17 +1,17 @@
-/* The candidates of both arms: `gather` in plain.py. */
+/* The candidates of both arms: `collect_candidates` in plain.py. */
 
 #include "loops.h"
 
 #include <string.h>
 
-#define SAID 10
+#define LEXICAL_FEATURES 10
 #define FEATURES 21
 #define FIRST 5 /* of each arm, to see whether they agree */
 
 /* The candidates: first what the lexical arm found, in its order, then what else is near. All columns begin with zeros. */
 typedef struct {
     int64_t *numbers;
-    double *lexical, *dense, *asked, *told;
+    double *lexical, *dense, *query, *tool;
     Py_ssize_t named, count;
 } Candidates;
 
@@ -25,8 +25,8 @@ typedef struct {
 
 /* What it takes to read tools word by word; each number has its rows of words. */
 typedef struct {
-    Asked asked;
-    Told told;
+    Query query;
+    ToolWords tool;
     const int64_t *starts, *ends;
     Py_ssize_t numbers;
 } Reading;
@@ -39,7 +39,7 @@ static void add_named(Candidates *found, PyObject *numbers, PyObject *scores) {
     for (Py_ssize_t place = found->named - 1; place >= 0; place--) found->lexical[place] /= found->lexical[0];
 }
 
-/* Marks those of the first `depth` in the column `asked`. */
+/* Marks those of the first `depth` in the column `query`. */
 static void add_nearest(Candidates *found, const Near *near, Py_ssize_t depth) {
     for (Py_ssize_t rank = 0; rank < near->near; rank++) {
         const Py_ssize_t number = PyLong_AsSsize_t(PyTuple_GetItem(near->nearest, rank));
@@ -49,7 +49,7 @@ static void add_nearest(Candidates *found, const Near *near, Py_ssize_t depth) {
             place = found->count++;
             found->numbers[place] = number;
         }
-        found->asked[place] = rank < depth;
+        found->query[place] = rank < depth;
     }
 }
 
@@ -69,27 +69,27 @@ static int add_heights(const Candidates *found, const Near *near) {
 static int read_closely(const Candidates *found, const Reading *reading, Py_ssize_t depth) {
     const int all = 2 * depth >= found->count;
     for (Py_ssize_t place = 0; place < found->count; place++) {
-        const int chosen = all || found->asked[place] > 0 || (place < depth && place < found->named);
-        found->asked[place] = 0;
-        if (!chosen || !reading->asked.count) continue;
+        const int chosen = all || found->query[place] > 0 || (place < depth && place < found->named);
+        found->query[place] = 0;
+        if (!chosen || !reading->query.count) continue;
         /* A number that has no words yet has the first row of all, which is nobody's. */
         const int64_t number = found->numbers[place];
         const int64_t row = number < reading->numbers ? reading->starts[number] : 0;
         const int64_t end = number < reading->numbers ? reading->ends[number] : 1;
-        if (row < 0 || row >= end || end > reading->told.rows) return 0;
-        if (!compare(&reading->asked, &reading->told, row, end, &found->asked[place], &found->told[place])) return 0;
+        if (row < 0 || row >= end || end > reading->tool.rows) return 0;
+        if (!compare(&reading->query, &reading->tool, row, end, &found->query[place], &found->tool[place])) return 0;
     }
     return 1;
 }
 
-/* In the order of FEATURES in evidence.py. */
-static void write_features(const Candidates *found, const Near *near, const double *said, double *features) {
+/* In the order of FEATURES in fusion.py. */
+static void write_features(const Candidates *found, const Near *near, const double *lexical_features, double *features) {
     double most_asked = 0, most_told = 0, best[FIRST] = {0}, both = 0, same = 0;
     Py_ssize_t highest = 0;
     for (Py_ssize_t at = 0; at < found->count; at++) {
         highest = found->dense[at] > found->dense[highest] ? at : highest;
-        most_asked = found->asked[at] > most_asked ? found->asked[at] : most_asked;
-        most_told = found->told[at] > most_told ? found->told[at] : most_told;
+        most_asked = found->query[at] > most_asked ? found->query[at] : most_asked;
+        most_told = found->tool[at] > most_told ? found->tool[at] : most_told;
     }
     for (Py_ssize_t rank = 0; rank < near->near && rank < FIRST; rank++) {
         const Py_ssize_t number = PyLong_AsSsize_t(PyTuple_GetItem(near->nearest, rank));
@@ -102,14 +102,14 @@ static void write_features(const Candidates *found, const Near *near, const doub
     }
     const double top = found->count && found->dense[highest] > 0 ? found->dense[highest] : 0;
     const double first = found->named ? found->dense[0] : 0;
-    memcpy(features, said, 4 * sizeof *said);
+    memcpy(features, lexical_features, 4 * sizeof *lexical_features);
     features[4] = best[0];
     features[5] = top / 4;
     features[6] = (best[0] - best[1]) / near->spread;
     features[7] = (best[0] - best[FIRST - 1]) / near->spread;
     features[8] = both / FIRST;
     features[9] = same;
-    memcpy(features + 10, said + 4, 6 * sizeof *said);
+    memcpy(features + 10, lexical_features + 4, 6 * sizeof *lexical_features);
     features[16] = found->count ? found->lexical[highest] : 0;
     features[17] = first / 4;
     features[18] = (top - first) / 4;
@@ -117,18 +117,18 @@ static void write_features(const Candidates *found, const Near *near, const doub
     features[20] = most_told;
 }
 
-/* gather(named, their_scores, said, scores, nearest, mean, spread, gone, depth, vectors, starts, ends, words,
-   directions, shares, numbers, columns, features) -> how many candidates there are */
-PyObject *gather(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+/* collect_candidates(named, their_scores, lexical_features, scores, nearest, mean, spread, gone, depth, vectors,
+   starts, ends, words, directions, shares, numbers, columns, features) -> how many candidates there are */
+PyObject *collect_candidates(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     (void)module;
     Arrays arrays = {.count = 0};
     Candidates found = {.count = 0};
     Near near;
     Reading reading;
     Py_ssize_t ending, meanings, sharing, room, columns, signs;
-    double said[SAID];
+    double lexical_features[LEXICAL_FEATURES];
     if (count != 18) return refuse("eighteen arguments were expected");
-    if (!ask(&reading.asked, args[9])) return NULL;
+    if (!read_query(&reading.query, args[9])) return NULL;
     found.named = PyTuple_Size(args[0]);
     near.nearest = args[4];
     near.near = PyTuple_Size(args[4]);
@@ -139,26 +139,27 @@ PyObject *gather(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     near.scores = take(&arrays, args[3], 4, 0, &near.tools);
     reading.starts = take(&arrays, args[10], 8, 0, &reading.numbers);
     reading.ends = take(&arrays, args[11], 8, 0, &ending);
-    reading.told.words = take(&arrays, args[12], 4, 0, &reading.told.rows);
-    reading.told.directions = take(&arrays, args[13], 4, 0, &meanings);
-    reading.told.shares = take(&arrays, args[14], 4, 0, &sharing);
+    reading.tool.words = take(&arrays, args[12], 4, 0, &reading.tool.rows);
+    reading.tool.directions = take(&arrays, args[13], 4, 0, &meanings);
+    reading.tool.shares = take(&arrays, args[14], 4, 0, &sharing);
     found.numbers = take(&arrays, args[15], 8, 1, &room);
     found.lexical = take(&arrays, args[16], 8, 1, &columns);
     double *features = take(&arrays, args[17], 8, 1, &signs);
-    for (int at = 0; at < SAID && !PyErr_Occurred(); at++) said[at] = PyFloat_AsDouble(PyTuple_GetItem(args[2], at));
+    for (int at = 0; at < LEXICAL_FEATURES && !PyErr_Occurred(); at++)
+        lexical_features[at] = PyFloat_AsDouble(PyTuple_GetItem(args[2], at));
     int fits = !PyErr_Occurred() && PyTuple_Size(args[1]) == found.named && ending >= reading.numbers &&
-               sharing >= reading.told.rows && room >= found.named + near.near && columns == 4 * room &&
+               sharing >= reading.tool.rows && room >= found.named + near.near && columns == 4 * room &&
                signs == FEATURES;
     if (fits) {
-        reading.told.meanings = meanings / DIMENSIONS;
+        reading.tool.meanings = meanings / DIMENSIONS;
         found.dense = found.lexical + room;
-        found.asked = found.dense + room;
-        found.told = found.asked + room;
+        found.query = found.dense + room;
+        found.tool = found.query + room;
         add_named(&found, args[0], args[1]);
         add_nearest(&found, &near, depth);
         fits = add_heights(&found, &near) && read_closely(&found, &reading, depth) && !PyErr_Occurred();
     }
-    if (fits) write_features(&found, &near, said, features);
+    if (fits) write_features(&found, &near, lexical_features, features);
     give_back(&arrays);
     if (!fits && !PyErr_Occurred()) refuse("the arms do not fit together");
     return PyErr_Occurred() ? NULL : PyLong_FromSsize_t(found.count);

@@ -1,4 +1,4 @@
-/* Which tools have which words: `holding` in plain.py. */
+/* Which tools have which words: `matched_words` in plain.py. */
 
 #include "loops.h"
 
@@ -35,8 +35,8 @@ static int note(PyObject *found, PyObject *numbers, PyObject *holders, Py_ssize_
     return fine && !PyErr_Occurred();
 }
 
-/* holding(numbers, holders of each word) -> for each number the places of the words that it has */
-PyObject *holding(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+/* matched_words(numbers, holders of each word) -> for each number the places of the words that it has */
+PyObject *matched_words(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     (void)module;
     if (count != 2) return refuse("two arguments were expected");
     const Py_ssize_t tools = PyList_Size(args[0]), words = PyList_Size(args[1]);

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from toolcrib.search.text import MAX_PARTS, parts
+from toolcrib.search.text import MAX_PARTS, split_request
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ from toolcrib.search.text import MAX_PARTS, parts
     ],
 )
 def test_a_request_for_several_things_is_taken_apart(request_text: str, expected: list[str]) -> None:
-    assert parts(request_text) == expected
+    assert split_request(request_text) == expected
 
 
 @pytest.mark.parametrize(
@@ -100,21 +100,21 @@ def test_a_request_for_several_things_is_taken_apart(request_text: str, expected
     ],
 )
 def test_one_errand_stays_whole(request_text: str) -> None:
-    assert parts(request_text) == []
+    assert split_request(request_text) == []
 
 
 def test_at_most_six_parts_are_searched() -> None:
-    found = parts(" and ".join(f"create page{number} with photo{number}" for number in range(20)))
+    found = split_request(" and ".join(f"create page{number} with photo{number}" for number in range(20)))
     assert len(found) == MAX_PARTS
     assert found[0] == "create page0 with photo0"
 
 
 def test_a_very_long_request_is_read_from_its_beginning() -> None:
-    found = parts("create a page and add a photo; " * 10_000)
+    found = split_request("create a page and add a photo; " * 10_000)
     assert found[:2] == ["create a page", "add a photo"]
 
 
 @given(st.lists(st.sampled_from(["and ", "и ", "ثم ", "然后", "page", "photo ", ", ", ". ", "；", "\ud800", "\n"])))
 def test_nothing_is_invented(pieces: list[str]) -> None:
     text = "".join(pieces)
-    assert all(word in text for part in parts(text) for word in part.split())
+    assert all(word in text for part in split_request(text) for word in part.split())

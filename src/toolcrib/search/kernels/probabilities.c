@@ -1,4 +1,4 @@
-/* The small fitted networks, and the probabilities of candidates: `network` and `shares` in plain.py. */
+/* The small fitted networks, and the probabilities of candidates: `network` and `probabilities` in plain.py. */
 
 #include "loops.h"
 
@@ -65,28 +65,28 @@ PyObject *network(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     Py_RETURN_NONE;
 }
 
-static void weigh(const double *trust, const double *lexical, const double *dense, const double *asked,
-                  const double *told, Py_ssize_t count, Scored *order, double *shares) {
+static void weigh(const double *trust, const double *lexical, const double *dense, const double *query,
+                  const double *tool, Py_ssize_t count, Scored *order, double *probabilities) {
     double most = -INFINITY, whole = 0;
     for (Py_ssize_t at = 0; at < count; at++) {
         double height = dense[at] / 4, fall = 1 / (1 + at / 3.0);
         order[at] = (Scored){dense[at], at};
-        shares[at] = trust[0] * lexical[at] + trust[1] * lexical[at] * lexical[at] + trust[2] * height +
-                     trust[3] * (lexical[at] > 0 ? fall : 0) + trust[5] * lexical[at] * height +
-                     trust[6] * SHARPNESS * asked[at] + trust[7] * SHARPNESS * told[at] +
-                     trust[8] * SHARPNESS * asked[at] * told[at];
+        probabilities[at] = trust[0] * lexical[at] + trust[1] * lexical[at] * lexical[at] + trust[2] * height +
+                            trust[3] * (lexical[at] > 0 ? fall : 0) + trust[5] * lexical[at] * height +
+                            trust[6] * SHARPNESS * query[at] + trust[7] * SHARPNESS * tool[at] +
+                            trust[8] * SHARPNESS * query[at] * tool[at];
     }
     qsort(order, count, sizeof *order, falling);
     for (Py_ssize_t rank = 0; rank < count; rank++) {
-        shares[order[rank].number] += trust[4] / (1 + rank / 3.0);
-        if (shares[order[rank].number] > most) most = shares[order[rank].number];
+        probabilities[order[rank].number] += trust[4] / (1 + rank / 3.0);
+        if (probabilities[order[rank].number] > most) most = probabilities[order[rank].number];
     }
-    for (Py_ssize_t at = 0; at < count; at++) whole += shares[at] = exp(shares[at] - most);
-    for (Py_ssize_t at = 0; at < count; at++) shares[at] /= whole;
+    for (Py_ssize_t at = 0; at < count; at++) whole += probabilities[at] = exp(probabilities[at] - most);
+    for (Py_ssize_t at = 0; at < count; at++) probabilities[at] /= whole;
 }
 
-/* shares(features, lexical, dense, asked, told, shares, and the network's seven) */
-PyObject *shares(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+/* probabilities(features, lexical, dense, query, tool, probabilities, and the network's seven) */
+PyObject *probabilities(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     (void)module;
     Arrays arrays = {.count = 0};
     Network fitted;
@@ -104,7 +104,7 @@ PyObject *shares(PyObject *module, PyObject *const *args, Py_ssize_t count) {
             weigh(trust, given[1], given[2], given[3], given[4], tools, order, given[5]);
             PyMem_Free(order);
         } else if (fits) PyErr_NoMemory();
-        else refuse("the evidence does not fit together");
+        else refuse("the candidates do not fit together");
     }
     give_back(&arrays);
     if (PyErr_Occurred()) return NULL;

@@ -110,7 +110,7 @@ def _warm_up(crib: Crib) -> None:
 
 
 async def _run_without_calls(crib: Crib, text: str) -> None:
-    """Run one turn with the offline model. The policy denies every call, and no request goes to a provider."""
+    """Run one turn with the offline brain. The policy denies every call, and no request goes to a provider."""
     deny_all = Policy(rules=(Rule(Decision.DENY, reason="this is the warm-up"),))
     offline = replace(crib, model=OfflineModel(), index=crib.tool_index, policy=deny_all, learn=False, on_event=None)
     async with SqliteStore(None) as store, store.open() as session:

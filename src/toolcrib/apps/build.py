@@ -18,9 +18,10 @@ from toolcrib.apps.tools import ToolLoader
 from toolcrib.apps.variables import Variables
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.credentials import CredentialStore
+from toolcrib.discovery.modes import Mode, forced_mode
 from toolcrib.discovery.protocols import Guidance
 from toolcrib.discovery.surfaces.display import SourceStates
-from toolcrib.errors import PromptError, UnknownEmbedderError, UnsetVariableError, did_you_mean
+from toolcrib.errors import ModeError, PromptError, UnknownEmbedderError, UnsetVariableError, did_you_mean
 from toolcrib.policy.reading import policy_of
 from toolcrib.search.embedders import open_embedder
 from toolcrib.search.embedders.embedder import Embedder
@@ -37,6 +38,7 @@ def load_app(
     model: Model | str | None = None,
     workdir: str | Path | None = None,
     embedder: str | None = None,
+    mode: Mode | str | None = None,
     environment: Mapping[str, str] = os.environ,
     credentials: CredentialStore | None = None,
 ) -> App:
@@ -47,6 +49,7 @@ def load_app(
         model: Takes the place of every agent's brain, such as `offline`.
         workdir: Takes the place of the file's work folder.
         embedder: Takes the place of the file's embedder.
+        mode: Takes the place of the file's `tool_injection`, and of TOOLCRIB_MODE.
         environment: Where `{{env.NAME}}` and `${NAME}` are looked up.
         credentials: Where `credential` of a brain is looked up; else what this machine's user keeps.
 
@@ -57,8 +60,9 @@ def load_app(
     variables = Variables(environment, spec.credentials, document.secrets)
     folder = _workdir(spec, document, variables, workdir)
     loader = ToolLoader(document, variables, folder, spec.app.app_id)
-    url = _index_url(spec, document, environment)
-    cribs = _cribs(spec, loader, _embedder(spec, document, embedder, environment), url)
+    settings = Settings.from_environment(environment)
+    url = _index_url(spec, document, settings)
+    cribs = _cribs(spec, loader, _embedder(spec, document, embedder, settings), url, learn=settings.learn)
     app = App(
         spec,
         document,
@@ -69,6 +73,7 @@ def load_app(
         removes_workdir=workdir is None and spec.runtime.workdir_mode == "temporary",
         model=model,
         credentials=credentials or CredentialStore.open(environment),
+        mode=_mode(spec, document, variables, mode or settings.mode),
     )
     _add_agent_tools(spec, cribs, app)
     loader.mistakes += _unknown_pins(spec, cribs, loader)
@@ -77,7 +82,7 @@ def load_app(
     return app
 
 
-def _cribs(spec: Spec, loader: ToolLoader, embedder: Embedder, url: str | None) -> dict[str, Crib]:
+def _cribs(spec: Spec, loader: ToolLoader, embedder: Embedder, url: str | None, *, learn: bool) -> dict[str, Crib]:
     """The crib of each agent, without its model."""
     shared = loader.catalog(("tools",), spec.tools)
     tenant = f"app:{spec.app.app_id}"
@@ -95,13 +100,21 @@ def _cribs(spec: Spec, loader: ToolLoader, embedder: Embedder, url: str | None) 
             catalog,
             index if catalog is shared else open_index(catalog, embedder, url=url, tenant=f"{tenant}/{agent.id}"),
             states,
+            learn=learn or spec.runtime.learn,
         )
         for number, (agent, catalog) in enumerate(zip(spec.agents, catalogs, strict=True))
     }
 
 
 def _crib(
-    spec: Spec, number: int, loader: ToolLoader, catalog: Catalog, index: SearchIndex, states: SourceStates
+    spec: Spec,
+    number: int,
+    loader: ToolLoader,
+    catalog: Catalog,
+    index: SearchIndex,
+    states: SourceStates,
+    *,
+    learn: bool,
 ) -> Crib:
     runtime, agent = spec.runtime, spec.agents[number]
     tools, callees = agent.tools or spec.tools, callees_of(spec, agent)
@@ -121,6 +134,7 @@ def _crib(
             output_tokens=agent.brain.setting("max_tokens") or Limits().output_tokens,
         ),
         guidance=_guidance(_tools_at(number, agent), tools, loader),
+        learn=learn,
         preload_tokens=runtime.preload,
         confirm_in_words=runtime.confirm_in_words,
         model_settings=settings_of(agent.brain),
@@ -134,8 +148,7 @@ def _tools_at(number: int, agent: Agent) -> tuple[str | int, ...]:
     return ("tools",) if agent.tools is None else ("agents", number, "tools")
 
 
-def _embedder(spec: Spec, document: AppDocument, given: str | None, environment: Mapping[str, str]) -> Embedder:
-    settings = Settings.from_environment(environment)
+def _embedder(spec: Spec, document: AppDocument, given: str | None, settings: Settings) -> Embedder:
     if given is not None:
         return open_embedder(given, settings)
     try:
@@ -144,17 +157,30 @@ def _embedder(spec: Spec, document: AppDocument, given: str | None, environment:
         raise document.error([Problem(("runtime", "embedder"), f"{error} {error.hint}")]) from None
 
 
-def _index_url(spec: Spec, document: AppDocument, environment: Mapping[str, str]) -> str | None:
+def _index_url(spec: Spec, document: AppDocument, settings: Settings) -> str | None:
     """The database of the index; None for an index in memory."""
     if spec.runtime.index == "memory":
         return None
-    place = Settings.from_environment(environment).store or ""
+    place = settings.store or ""
     if not is_postgres(place):
         raise document.error(
             [Problem(("runtime", "index"), "an index in PostgreSQL needs a database, and TOOLCRIB_STORE names none")],
             hint="Set TOOLCRIB_STORE=postgresql://user@host/database, or leave `index` out.",
         )
     return place
+
+
+def _mode(spec: Spec, document: AppDocument, variables: Variables, given: Mode | str | None) -> Mode | None:
+    """The mode that is forced; what is given takes the place of the file's."""
+    if given is not None:
+        return forced_mode(given)
+    at = ("runtime", "tool_injection")
+    try:
+        return forced_mode(variables.expanded(spec.runtime.tool_injection))
+    except UnsetVariableError as error:
+        raise document.error([Problem(at, str(error))], kind=UnsetVariableError) from None
+    except ModeError as error:
+        raise document.error([Problem(at, f"{error} {error.hint}")]) from None
 
 
 def _add_agent_tools(spec: Spec, cribs: Mapping[str, Crib], app: App) -> None:

@@ -401,9 +401,3 @@ def test_row_0_37_a_switch_outside_the_file_turns_discovery_off(
     monkeypatch.chdir(tmp_path)
     assert main(["run", str(app), "--check", "--mode", "compact"]) == 0
     assert "compact is forced" in capsys.readouterr().out
-
-
-async def test_row_2_9_create_blog_post_brings_the_tool_that_its_before_note_names(site: Site) -> None:
-    value = await site.found("create blog post")
-    assert value.tools[0] == "cms_createPost"
-    assert "cms_listPosts" in {*value.tools, *value.named}

@@ -5,6 +5,8 @@
 | `TOOLCRIB_CACHE`          | folder for what can be made again, such as vectors | the user's cache folder        |
 | `TOOLCRIB_STORE`          | keeps sessions: a file, or `postgresql://...`      | in the user's data folder      |
 | `TOOLCRIB_MODEL`          | model that talks, such as `openai:gpt-5.4`         | by the key set, else `offline` |
+| `TOOLCRIB_MODE`           | `direct`, `compact`, `discovery` or `auto`         | what the app or `--mode` says  |
+| `TOOLCRIB_LEARN`          | `1`: tools that were found and used rank higher    | what the app says              |
 | `TOOLCRIB_TOKEN`          | tokens that open the server, or `tenant:token`     | none: this machine only        |
 | `TOOLCRIB_CREDENTIALS`    | folder for credentials that are kept               | in the user's data folder      |
 | `TOOLCRIB_CREDENTIAL_<NAME>` | a credential, such as `TOOLCRIB_CREDENTIAL_DEEPSEEK_MAIN` | what is kept is used |
@@ -50,6 +52,8 @@ class Settings:
     cache: Path
     store: str | None = field(default=None, repr=False)  # a file, or the URL of a database, with its password
     model: str = OFFLINE
+    mode: str | None = None
+    learn: bool = False
     tokens: tuple[str, ...] = field(default=(), repr=False)
     traces: str | None = None
     trace_content: bool = False
@@ -71,6 +75,8 @@ class Settings:
             cache=_folder(said["TOOLCRIB_CACHE"]) if "TOOLCRIB_CACHE" in said else _user_cache(),
             store=said.get("TOOLCRIB_STORE"),
             model=said.get("TOOLCRIB_MODEL") or _model_by_key(said),
+            mode=said.get("TOOLCRIB_MODE"),
+            learn=said.get("TOOLCRIB_LEARN") == "1",
             tokens=tuple(said.get("TOOLCRIB_TOKEN", "").split()),
             traces=said.get("TOOLCRIB_TRACES"),
             trace_content=said.get("TOOLCRIB_TRACE_CONTENT") == "1",

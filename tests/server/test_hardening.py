@@ -76,6 +76,27 @@ def test_no_path_leads_out_of_the_site(path: str, tmp_path: Path) -> None:
     assert "root:" not in told
 
 
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("/blog/winter-light", "/site/blog/winter-light"),
+        ("/uploads/images/fern.jpg?thumbnail=1", "/site/uploads/images/fern.jpg?thumbnail=1"),
+        ("/blog//elsewhere.example/x", "/site/blog//elsewhere.example/x"),
+    ],
+)
+def test_addresses_of_posts_and_uploads_lead_into_the_site_and_nowhere_else(path: str, place: str) -> None:
+    cms = build(":memory:")
+    with scene(served={"site": cms.render_site}) as here:
+        led = here.http.get(path)
+        assert (led.status_code, led.headers["location"]) == (307, place)
+        there = here.http.get(place)
+        assert "content-security-policy" in there.headers
+        assert there.content == cms.render_site(place).body
+    with scene() as here:  # no site, nothing to lead to
+        assert here.http.get(path).status_code == 404
+    cms.close()
+
+
 @pytest.mark.parametrize("place", ["/site", "/site/"])
 def test_whatever_an_agent_wrote_runs_no_script_and_calls_nobody(place: str, tmp_path: Path) -> None:
     with scene(served={"site": build(tmp_path).render_site}) as here:

@@ -179,7 +179,6 @@ def surface_of(name: SurfaceName, states: SourceStates, knows_agents: bool) -> S
     return with_agents(surface) if knows_agents else surface
 
 
-_MODES = {"direct": Mode.DIRECT, "compact_direct": Mode.COMPACT, "discovery": Mode.DISCOVERY}
 KEY_HINT = "Set it, or run without a language model: `--model offline`."
 
 
@@ -198,6 +197,7 @@ class App:
         removes_workdir: bool = False,
         model: Model | str | None = None,
         credentials: CredentialStore,
+        mode: Mode | None = None,
     ) -> None:
         self.spec = spec
         self._credentials = credentials
@@ -210,6 +210,7 @@ class App:
         # Also when nobody closes the app.
         self._removal = finalize(self, shutil.rmtree, workdir, ignore_errors=True) if removes_workdir else None
         self._model = model
+        self._mode = mode  # None: what fits
         self._opened = False  # whether the sources outside were asked for their tools
 
     @property
@@ -299,7 +300,7 @@ class App:
             toolbox.tools,
             self.window(agent_id)[0],
             self.spec.runtime.context_share,
-            _MODES.get(self.spec.runtime.tool_injection),
+            self._mode,
             surface=crib.surface(toolbox) if crib.surface else (),
         )
 
@@ -365,7 +366,7 @@ class App:
     def _ready(self, agent_id: str, log: SessionLog | None) -> Crib:
         """An agent's crib with its model, the mode that fits its tools, and the session log."""
         mode = self.decision(agent_id).mode
-        if self.spec.runtime.tool_injection == "auto" and self.sources.sources and not self._opened:
+        if self._mode is None and self.sources.sources and not self._opened:
             mode = Mode.DISCOVERY  # how many tools there will be is not known yet
         crib = self._cribs[agent_id]
         on_event = None if log is None else log.write if agent_id == self.entry.id else log.for_agent(agent_id)

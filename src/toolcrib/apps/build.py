@@ -19,9 +19,10 @@ from toolcrib.apps.tools import ToolLoader
 from toolcrib.apps.variables import Variables
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.credentials import CredentialStore
+from toolcrib.discovery.modes import Mode, forced_mode
 from toolcrib.discovery.protocols import Guidance
 from toolcrib.discovery.surfaces.display import SourceStates
-from toolcrib.errors import PromptError, UnknownEmbedderError, UnsetVariableError, did_you_mean
+from toolcrib.errors import ModeError, PromptError, UnknownEmbedderError, UnsetVariableError, did_you_mean
 from toolcrib.policy.reading import policy_of
 from toolcrib.search.embedders import BUILTIN, check_embedder, open_embedder
 from toolcrib.search.interface import LazyIndex, SearchIndex
@@ -40,6 +41,7 @@ def load_app(
     model: Model | str | None = None,
     workdir: str | Path | None = None,
     embedder: str | None = None,
+    mode: Mode | str | None = None,
     environment: Mapping[str, str] = os.environ,
     credentials: CredentialStore | None = None,
 ) -> App:
@@ -50,6 +52,7 @@ def load_app(
         model: Takes the place of every agent's brain, such as `offline`.
         workdir: Takes the place of the file's work folder.
         embedder: Takes the place of the file's embedder.
+        mode: Takes the place of the file's `tool_injection`, and of TOOLCRIB_MODE.
         environment: Where `{{env.NAME}}` and `${NAME}` are looked up.
         credentials: Where `credential` of a brain is looked up; else what this machine's user keeps.
 
@@ -60,8 +63,9 @@ def load_app(
     variables = Variables(environment, spec.credentials, document.secrets)
     folder = _workdir(spec, document, variables, workdir)
     loader = ToolLoader(document, variables, folder, spec.app.app_id)
-    url = _index_url(spec, document, environment)
-    cribs = _cribs(spec, loader, _embedder(spec, document, embedder, environment), url)
+    settings = Settings.from_environment(environment)
+    url = _index_url(spec, document, settings)
+    cribs = _cribs(spec, loader, _embedder(spec, document, embedder, settings), url, learn=settings.learn)
     app = App(
         spec,
         document,
@@ -72,6 +76,7 @@ def load_app(
         removes_workdir=workdir is None and spec.runtime.workdir_mode == "temporary",
         model=model,
         credentials=credentials or CredentialStore.open(environment),
+        mode=_mode(spec, document, variables, mode or settings.mode),
     )
     _add_agent_tools(spec, cribs, app)
     loader.mistakes += _unknown_pins(spec, cribs, loader)
@@ -80,7 +85,9 @@ def load_app(
     return app
 
 
-def _cribs(spec: Spec, loader: ToolLoader, embedder: "Embedder | None", url: str | None) -> dict[str, Crib]:
+def _cribs(
+    spec: Spec, loader: ToolLoader, embedder: "Embedder | None", url: str | None, *, learn: bool
+) -> dict[str, Crib]:
     """The crib of each agent, without its model."""
     shared = loader.catalog(("tools",), spec.tools)
     tenant = f"app:{spec.app.app_id}"
@@ -98,13 +105,21 @@ def _cribs(spec: Spec, loader: ToolLoader, embedder: "Embedder | None", url: str
             catalog,
             index if catalog is shared else _index(catalog, embedder, url, f"{tenant}/{agent.id}"),
             states,
+            learn=learn or spec.runtime.learn,
         )
         for number, (agent, catalog) in enumerate(zip(spec.agents, catalogs, strict=True))
     }
 
 
 def _crib(
-    spec: Spec, number: int, loader: ToolLoader, catalog: Catalog, index: SearchIndex, states: SourceStates
+    spec: Spec,
+    number: int,
+    loader: ToolLoader,
+    catalog: Catalog,
+    index: SearchIndex,
+    states: SourceStates,
+    *,
+    learn: bool,
 ) -> Crib:
     runtime, agent = spec.runtime, spec.agents[number]
     tools, callees = agent.tools or spec.tools, callees_of(spec, agent)
@@ -124,6 +139,7 @@ def _crib(
             output_tokens=agent.brain.setting("max_tokens") or Limits().output_tokens,
         ),
         guidance=_guidance(_tools_at(number, agent), tools, loader),
+        learn=learn,
         preload_tokens=runtime.preload,
         confirm_in_words=runtime.confirm_in_words,
         model_settings=settings_of(agent.brain),
@@ -137,11 +153,8 @@ def _tools_at(number: int, agent: Agent) -> tuple[str | int, ...]:
     return ("tools",) if agent.tools is None else ("agents", number, "tools")
 
 
-def _embedder(
-    spec: Spec, document: AppDocument, given: str | None, environment: Mapping[str, str]
-) -> "Embedder | None":
+def _embedder(spec: Spec, document: AppDocument, given: str | None, settings: Settings) -> "Embedder | None":
     """The embedder of the indexes; None for the built-in one, which they open themselves."""
-    settings = Settings.from_environment(environment)
     try:
         name = given or spec.runtime.embedder or BUILTIN
         return None if check_embedder(name)[0] == BUILTIN else open_embedder(name, settings)
@@ -159,17 +172,30 @@ def _index(catalog: Catalog, embedder: "Embedder | None", url: str | None, tenan
     return open_index(catalog, embedder, url=url, tenant=tenant)
 
 
-def _index_url(spec: Spec, document: AppDocument, environment: Mapping[str, str]) -> str | None:
+def _index_url(spec: Spec, document: AppDocument, settings: Settings) -> str | None:
     """The database of the index; None for an index in memory."""
     if spec.runtime.index == "memory":
         return None
-    place = Settings.from_environment(environment).store or ""
+    place = settings.store or ""
     if not is_postgres(place):
         raise document.error(
             [Problem(("runtime", "index"), "an index in PostgreSQL needs a database, and TOOLCRIB_STORE names none")],
             hint="Set TOOLCRIB_STORE=postgresql://user@host/database, or leave `index` out.",
         )
     return place
+
+
+def _mode(spec: Spec, document: AppDocument, variables: Variables, given: Mode | str | None) -> Mode | None:
+    """The mode that is forced; what is given takes the place of the file's."""
+    if given is not None:
+        return forced_mode(given)
+    at = ("runtime", "tool_injection")
+    try:
+        return forced_mode(variables.expanded(spec.runtime.tool_injection))
+    except UnsetVariableError as error:
+        raise document.error([Problem(at, str(error))], kind=UnsetVariableError) from None
+    except ModeError as error:
+        raise document.error([Problem(at, f"{error} {error.hint}")]) from None
 
 
 def _add_agent_tools(spec: Spec, cribs: Mapping[str, Crib], app: App) -> None:

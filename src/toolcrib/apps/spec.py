@@ -2,14 +2,26 @@
 
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
-from pydantic import BeforeValidator, Field, SecretStr, WithJsonSchema
+from pydantic import BeforeValidator, Field, SecretStr, ValidatorFunctionWrapHandler, WithJsonSchema, WrapValidator
 
+from toolcrib.apps.variables import VARIABLE
 from toolcrib.discovery.modes import SHARE
 from toolcrib.errors import ModuleError
 from toolcrib.policy.reading import Capabilities, Part
 from toolcrib.sources.modules.registry import module_names, options_schema
 
-ToolInjection: TypeAlias = Literal["auto", "direct", "compact_direct", "discovery"]
+
+def _or_variable(value: object, check: ValidatorFunctionWrapHandler) -> object:
+    """A variable such as `${NAME:-auto}` is read where it is used."""
+    return value if isinstance(value, str) and VARIABLE.fullmatch(value) else check(value)
+
+
+MODES = ("auto", "direct", "compact_direct", "compact", "discovery")
+ToolInjection: TypeAlias = Annotated[
+    Literal["auto", "direct", "compact_direct", "compact", "discovery"],
+    WrapValidator(_or_variable),
+    WithJsonSchema({"anyOf": [{"enum": list(MODES)}, {"type": "string", "pattern": r"^\$\{\w+(:-[^}]*)?\}$"}]}),
+]
 SurfaceName: TypeAlias = Literal["search", "browse", "domains"]
 WorkdirMode: TypeAlias = Literal["auto", "here", "app", "temporary"]
 Backend: TypeAlias = Literal["auto", "openai_compat", "openai_responses", "anthropic"]
@@ -94,7 +106,8 @@ class Runtime(Part):
     tool_injection: ToolInjection = Field(
         default="auto",
         description="What the model sees of the tools: all (`direct`), a line each (`compact_direct`), a way to find "
-        "them (`discovery`), or the first of these that fits into the share (`auto`).",
+        "them (`discovery`), or the first of these that fits into the share (`auto`). `--mode` and TOOLCRIB_MODE take "
+        "its place; it may be a variable such as `${NAME:-auto}`.",
     )
     surface: SurfaceName = Field(
         default="browse",
@@ -117,6 +130,9 @@ class Runtime(Part):
     context_share: float = Field(default=SHARE, gt=0, le=1, description="How much of that tools may take at the start.")
     preload: int = Field(
         default=0, ge=0, description="Tokens of tools that the user's own words may activate before the model is asked."
+    )
+    learn: bool = Field(
+        default=False, description="Whether tools that were found and used rank higher; TOOLCRIB_LEARN=1 says so, too."
     )
     confirm_in_words: bool = Field(default=True, description="Whether a yes in the talk confirms a call.")
     entry_agent: str = Field(default="", description="Who talks with the user; the first agent unless given.")

@@ -17,9 +17,11 @@ from toolcrib.cli.places import (
     EmbedderName,
     Flag,
     From,
+    ModeName,
     StorePlace,
     load_catalog,
     make_index,
+    shown_tools,
 )
 from toolcrib.errors import LoadError, require
 from toolcrib.settings import OFFLINE, Settings
@@ -38,6 +40,7 @@ def chat(
     model: str | None = None,
     session: str | None = None,
     surface: SurfaceName = "search",
+    mode: ModeName = None,
     embedder: EmbedderName = None,
     message: Annotated[str | None, Parameter(name=["--message", "-m"])] = None,
     store: StorePlace = None,
@@ -65,20 +68,28 @@ def chat(
     if json and message is None and sys.stdin.isatty():
         raise LoadError("A chat at a terminal is no JSON.", hint="Give --message, or lines on stdin.")
     settings = Settings.from_environment()
-    crib = _crib(source, model or settings.model, surface, embedder)
+    crib = _crib(source, model or settings.model, surface, embedder, settings, mode)
     if not verbose:
         logging.getLogger("toolcrib").addHandler(logging.NullHandler())  # the cards tell what failed
     return asyncio.run(_chat(crib, settings, session, message, store, as_json=json))
 
 
-def _crib(source: str | None, model: str, surface: SurfaceName, embedder: str | None) -> "Crib":
+def _crib(
+    source: str | None,
+    model: str,
+    surface: SurfaceName,
+    embedder: str | None,
+    settings: Settings,
+    mode: ModeName,
+) -> "Crib":
     os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # the banner would appear between question and answer
     require("agent" if source else "demo", "A chat" if source else "A chat without --from")
     from toolcrib.agent.crib import Crib  # late: Pydantic AI takes a second or two
 
     catalog = load_catalog(source, calls=True)
     index = make_index(catalog, embedder) if embedder else None
-    crib = Crib(catalog, model=model, index=index, surface=_surface(surface))
+    shown = shown_tools(catalog, mode, settings, _surface(surface))
+    crib = Crib(catalog, model=model, index=index, **shown)
     _ = crib.llm  # fail early if the model cannot be used
     return crib
 

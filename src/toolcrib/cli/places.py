@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from cyclopts import Parameter
 
@@ -13,6 +13,7 @@ from toolcrib.errors import LoadError, SourceConfigError, StoreError, require_mc
 from toolcrib.settings import Settings, is_postgres
 
 if TYPE_CHECKING:
+    from toolcrib.discovery.toolbox import Surface
     from toolcrib.postgres.replica import Runner, SharedSource
     from toolcrib.search.index import ToolIndex
     from toolcrib.search.interface import SearchIndex
@@ -49,6 +50,32 @@ From: TypeAlias = Annotated[
 ]
 Flag: TypeAlias = Annotated[bool, Parameter(negative=(), show_default=False)]
 Json: TypeAlias = Annotated[bool, Parameter(name="--json", negative=(), show_default=False, help="Write JSON.")]
+
+
+ModeName: TypeAlias = Annotated[
+    Literal["direct", "compact", "discovery", "auto"] | None,
+    Parameter(
+        name="--mode",
+        help="What the model sees of the tools at first: all of them, a line each, a way to find them, or the first "
+        "of these that fits. Takes the place of an app's `tool_injection`; else TOOLCRIB_MODE.",
+    ),
+]
+
+
+def shown_tools(
+    catalog: Catalog, mode: ModeName, settings: Settings, surface: "Surface | None" = None
+) -> dict[str, Any]:
+    """The options of a `Crib` that say what its model sees of these tools, and whether the index learns."""
+    from toolcrib.discovery.costs import WINDOW
+    from toolcrib.discovery.modes import Mode, choose_mode, forced_mode
+    from toolcrib.discovery.surfaces.browse import compact_surface
+    from toolcrib.discovery.surfaces.search import search_surface
+
+    named = mode or settings.mode or Mode.DISCOVERY
+    # A catalog that is followed is still empty: how many tools there will be is not known.
+    chosen = forced_mode(named) or (choose_mode(catalog, WINDOW).mode if len(catalog) else Mode.DISCOVERY)
+    finders = compact_surface if chosen is Mode.COMPACT else surface or search_surface
+    return {"mode": chosen, "learn": settings.learn, "surface": finders}
 
 
 EmbedderName: TypeAlias = Annotated[

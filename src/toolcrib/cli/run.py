@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from toolcrib.cli.output import Columns, clean, note, say, write_json
-from toolcrib.cli.places import NO_ANSWER, OK, STOPPED, WAITS, Flag, Json, StorePlace
+from toolcrib.cli.places import NO_ANSWER, OK, STOPPED, WAITS, Flag, Json, ModeName, StorePlace
 from toolcrib.errors import AppError, require
 from toolcrib.settings import Settings
 
@@ -124,6 +124,7 @@ def run(
     check: Flag = False,
     session: str | None = None,
     model: str | None = None,
+    mode: ModeName = None,
     workdir: Path | None = None,
     store: StorePlace = None,
     json: Json = False,
@@ -152,7 +153,7 @@ def run(
     require("agent", "An app")
     from toolcrib.apps.build import load_app  # late: Pydantic AI takes a second or two
 
-    loaded = load_app(app, model=model, workdir=workdir)
+    loaded = load_app(app, model=model, workdir=workdir, mode=mode)
     if check:
         return show_check(loaded, app, as_json=json)
     loaded.require_keys()  # fail early if a key is missing

@@ -22,6 +22,7 @@ from toolcrib.cli.places import (
     Flag,
     From,
     IndexPlace,
+    ModeName,
     Names,
     SharedCatalogPlace,
     StorePlace,
@@ -29,6 +30,7 @@ from toolcrib.cli.places import (
     load_catalog,
     make_index,
     shared_index,
+    shown_tools,
     tenants,
 )
 from toolcrib.errors import LoadError, require
@@ -49,6 +51,7 @@ def serve(
     *,
     source: From = None,
     model: str | None = None,
+    mode: ModeName = None,
     host: str = HOST,
     port: int = PORT,
     token: Names = (),
@@ -103,11 +106,11 @@ def serve(
         behind_proxy=behind_proxy,
     )
     if app is not None:
-        served = _app(app, model, store, settings, embedder)
+        served = _app(app, model, store, settings, embedder, mode)
     elif catalog is not None:
-        served = _shared(catalog, source, mcp, model, store, settings, embedder, index)
+        served = _shared(catalog, source, mcp, model, store, settings, embedder, index, mode)
     else:
-        served = _tools(source, model, store, settings, embedder)
+        served = _tools(source, model, store, settings, embedder, mode)
     from toolcrib.serving import bind_socket
 
     run_server(served, options, bind_socket(options))
@@ -148,7 +151,12 @@ def _with_spans(served: "Served") -> "Served":
 
 
 def _tools(
-    source: str | None, model: str | None, place: str | None, settings: Settings, embedder: str | None
+    source: str | None,
+    model: str | None,
+    place: str | None,
+    settings: Settings,
+    embedder: str | None,
+    mode: ModeName,
 ) -> "Served":
     from toolcrib.agent.crib import Crib
     from toolcrib.server.services import Served
@@ -156,7 +164,7 @@ def _tools(
 
     catalog = load_catalog(source, calls=True)
     index = make_index(catalog, embedder) if embedder else None
-    crib = Crib(catalog, model=model or settings.model, index=index)
+    crib = Crib(catalog, model=model or settings.model, index=index, **shown_tools(catalog, mode, settings))
     return Served(crib=crib, store=open_store(place or settings.sessions))
 
 
@@ -169,6 +177,7 @@ def _shared(
     settings: Settings,
     embedder: str | None,
     index_place: IndexPlace,
+    mode: ModeName,
 ) -> "Served":
     from toolcrib.agent.crib import Crib
     from toolcrib.catalog.catalog import Catalog
@@ -180,18 +189,25 @@ def _shared(
     runners = runners_here(load_catalog(source) if source is not None else Catalog(), mcp)
     index = shared_index(catalog, index_place, url, embedder)
     return Served(
-        crib=Crib(catalog, model=model or settings.model, index=index),
+        crib=Crib(catalog, model=model or settings.model, index=index, **shown_tools(catalog, mode, settings)),
         store=open_store(store or settings.sessions),
         opens=(follow_catalog(url, catalog, runners, index),),
     )
 
 
-def _app(path: Path, model: str | None, place: str | None, settings: Settings, embedder: str | None) -> "Served":
+def _app(
+    path: Path,
+    model: str | None,
+    place: str | None,
+    settings: Settings,
+    embedder: str | None,
+    mode: ModeName,
+) -> "Served":
     from toolcrib.apps.build import load_app
     from toolcrib.server.services import Served
     from toolcrib.stores.store import open_store
 
-    app = load_app(path, model=model, embedder=embedder)
+    app = load_app(path, model=model, embedder=embedder, mode=mode)
     _ = app.models  # a key that everybody needs is said before anything else
     for missing in app.missing_keys():  # of this machine's user alone: others may have theirs
         note(f"warning: {missing}")

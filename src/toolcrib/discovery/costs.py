@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from toolcrib.catalog.catalog import Catalog
-from toolcrib.discovery.modes import SHARE, ModeDecision, choose_mode
+from toolcrib.discovery.modes import SHARE, Mode, ModeDecision, choose_mode
 from toolcrib.discovery.native import Wire
 from toolcrib.discovery.protocols import protocols_block
 from toolcrib.discovery.render import compact_list
@@ -18,6 +18,7 @@ from toolcrib.discovery.surfaces.browse import compact_surface
 from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.tokens import compact_json, count_tokens, definitions_tokens, is_exact, message_tokens
 from toolcrib.discovery.toolbox import Surface, Toolbox
+from toolcrib.errors import ModeError
 from toolcrib.search.interface import SearchIndex
 from toolcrib.tools.text import first_sentence
 from toolcrib.tools.tool import Tool
@@ -217,6 +218,53 @@ class CostTable:
             "share_of_window": row.overhead.tokens / self.window,
             f"dollars_per_{REQUESTS}_requests": None if dollars is None else float(dollars),
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DailyCost:
+    """What tools cost a day in one mode, for a mix of requests."""
+
+    mode: str
+    tokens: float  # of a request, in the mean
+    day: Cost
+    month: Cost
+
+    def to_json(self) -> dict[str, Any]:
+        """The same, for programs; a cost that is not known is null."""
+        return {
+            "mode": self.mode,
+            "tokens": self.tokens,
+            "dollars_per_day": None if self.day.dollars is None else float(self.day.dollars),
+            "dollars_per_month": None if self.month.dollars is None else float(self.month.dollars),
+        }
+
+
+DAYS = 30  # of a month
+
+
+def daily_costs(table: CostTable, mix: Sequence[float], requests: int = REQUESTS) -> tuple[DailyCost, ...]:
+    """Direct and discovery side by side, for `requests` a day.
+
+    `mix` are the shares of requests that are answered without a search (A), after one (B) and after two (C).
+    """
+    if len(mix) != len(AFTER) or min(mix) < 0 or not sum(mix) or requests < 1:
+        raise ModeError(
+            f"A mix of {tuple(mix)} for {requests} requests a day cannot be.",
+            hint="Give the shares of requests with no search, one and two, such as 30,50,20.",
+        )
+    steps = [row.overhead.tokens for row in table.rows if row.mode == Mode.DISCOVERY]
+    steps += steps[-1:] * (len(AFTER) - len(steps))  # a catalog of one tool is searched once
+    found = sum(share * tokens for share, tokens in zip(mix, steps, strict=True)) / sum(mix)
+    means = {Mode.DIRECT: float(table.rows[0].overhead.tokens), Mode.DISCOVERY: found}
+    return tuple(
+        DailyCost(
+            mode=mode,
+            tokens=tokens,
+            day=input_cost(round(tokens), table.model, requests=requests),
+            month=input_cost(round(tokens), table.model, requests=requests * DAYS),
+        )
+        for mode, tokens in means.items()
+    )
 
 
 async def cost_table(catalog: Catalog, *, window: int = WINDOW, share: float = SHARE, model: str = MODEL) -> CostTable:

@@ -71,7 +71,7 @@ def choose_mode(
     `surface` are the tools that discovery mode shows, `tool_search` unless given. Every tool is counted once. A known
     catalog is not walked again until it changes; a list of tools is, which takes milliseconds for ten thousand.
     """
-    forced = _mode(mode)
+    forced = forced_mode(mode)
     budget = _budget(context_window, share)
     size = _size(tools, wire)
     compact_surface, discovery_surface = _standard_surfaces()
@@ -103,7 +103,8 @@ def _reason(forced: Mode | None, fitting: Mode, tools: int, direct: int, compact
     return f"{forced} is forced; auto would take {fitting}: {because}" if forced else f"{fitting}: {because}"
 
 
-def _mode(mode: Mode | str | None) -> Mode | None:
+def forced_mode(mode: Mode | str | None) -> Mode | None:
+    """The mode of this name; None for `auto`, which leaves the choice to the tokens."""
     if mode is None or mode == AUTO:
         return None
     try:

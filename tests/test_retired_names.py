@@ -58,6 +58,16 @@ RETIRED = {
     "House": "Services",
     "Audience": "EventView",
     "taken_socket": "bind_socket",
+    "RelaySession": "UncheckedSession",
+    "WithoutKeys": "SecretFilter",
+    "Sampled": "SamplingReply",
+    "is_odd_number": "is_disguised_ipv4",
+    "known_as": "to_client_information",
+    "set_given": "set_registered_client",
+    "take_cut": "pop_cut",
+    "first_pause_seconds": "first_retry_seconds",
+    "longest_pause_seconds": "longest_retry_seconds",
+    "rest_seconds": "breaker_pause_seconds",
 }
 # One spelling. The old one is still understood as a command and as an option, which are texts and no identifiers.
 OLD_SPELLING = re.compile("catalogue", re.IGNORECASE)

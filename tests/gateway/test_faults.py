@@ -11,7 +11,7 @@ from toolcrib.sources.mcp.config import McpLimits
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
 # What should work has all the time that a busy machine may need; what should fail has little.
-LIMITS = replace(PATIENT, first_pause_seconds=0.01, message_bytes=1 << 20)
+LIMITS = replace(PATIENT, first_retry_seconds=0.01, message_bytes=1 << 20)
 SHORT = McpLimits(connect_seconds=2, list_seconds=2, call_seconds=2)
 LONG = 5 * SOON  # twenty processes
 BROKEN = {

@@ -140,7 +140,7 @@ async def test_nobody_is_asked_for_a_call_that_may_be_another_persons() -> None:
             first = asyncio.create_task(call(one, "s__ask"))
             await began.wait()
             refused = json.loads(text(await call(other, "s__ask")))
-            assert refused["message"].startswith("Nobody was asked: several calls run at once")
+            assert refused["message"].startswith("Nobody was asked: several calls are running")
             go.set()
             assert "anns" in text(await first)
     assert bob.asked == []

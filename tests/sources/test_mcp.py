@@ -177,7 +177,7 @@ async def test_a_server_that_is_switched_off_is_never_started() -> None:
 
 async def test_a_server_that_died_is_started_again_after_a_growing_pause(tmp_path: Path) -> None:
     time = ManualTime()
-    limits = McpLimits(first_pause_seconds=8, longest_pause_seconds=30, patience_seconds=0)
+    limits = McpLimits(first_retry_seconds=8, longest_retry_seconds=30, longest_wait_seconds=0)
     server = scripted(start="die")
     async with running(server, Catalog(), limits=limits, clock=time.clock, sleep=time.sleep):
         pauses: list[float] = []
@@ -219,7 +219,7 @@ async def test_a_server_that_died_while_nobody_called_comes_back_by_itself(tmp_p
 async def test_a_server_that_never_answers_is_left_alone_for_a_while_and_then_tried_again() -> None:
     time = ManualTime()
     catalog = Catalog()
-    limits = McpLimits(call_seconds=2, failures_allowed=2, rest_seconds=60)
+    limits = McpLimits(call_seconds=2, failures_allowed=2, breaker_pause_seconds=60)
     server = scripted(tools=offering("hang", "echo"))
     async with running(server, catalog, limits=limits, clock=time.clock, sleep=time.sleep):
         await called(catalog, "shop__hang")

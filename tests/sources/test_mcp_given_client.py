@@ -32,10 +32,10 @@ def desk() -> Generator[Desk]:
 
 @pytest.mark.anyio
 async def test_without_a_client_the_way_out_is_said(desk: Desk, tmp_path: Path) -> None:
-    with pytest.raises(SourceLoginError, match="desk: there was no login: Registration failed: 404") as raised:
+    with pytest.raises(SourceLoginError, match="desk: the login failed: Registration failed: 404") as raised:
         await asyncio.wait_for(log_in(desk.server, tmp_path, agree), SOON)
     assert raised.value.hint is not None
-    assert raised.value.hint.startswith("It does not register programs by itself. Register one on its page")
+    assert raised.value.hint.startswith("The server has no dynamic client registration. Register a client")
 
 
 @pytest.mark.anyio
@@ -67,11 +67,11 @@ async def test_the_address_has_the_port_that_was_registered(desk: Desk, tmp_path
     client = RegisteredClient(id="ours", secret=SECRET, port=port)
     async with asyncio.timeout(SOON):
         assert await log_in(desk.server, tmp_path, agree, client=client) == 1
-        assert await LoginFile(desk.server, tmp_path).given() == client
+        assert await LoginFile(desk.server, tmp_path).registered_client() == client
         assert await log_in(desk.server, tmp_path, agree) == 1
         with socket.create_server(("127.0.0.1", 0)) as taken:
             other = RegisteredClient(id="ours", port=taken.getsockname()[1])
-            with pytest.raises(SourceError, match="Nobody can come back to port"):
+            with pytest.raises(SourceError, match="cannot receive the login"):
                 await log_in(desk.server, tmp_path, agree, client=other)
     assert SECRET not in repr(client)
 
@@ -86,7 +86,7 @@ def test_the_secret_goes_the_way_that_the_server_understands() -> None:
                 "token_endpoint_auth_methods_supported": list(ways) or None,
             }
         )
-        return client.known_as(metadata).token_endpoint_auth_method
+        return client.to_client_information(metadata).token_endpoint_auth_method
 
     known = RegisteredClient(id="ours", secret=SECRET)
     assert way(known, "client_secret_basic", "client_secret_post") == "client_secret_post"
@@ -115,7 +115,7 @@ def test_the_verb_takes_the_secret_from_a_variable_and_never_shows_it(
     assert "Give its --client-id, too." in capsys.readouterr().err
     monkeypatch.setenv("DESK_SECRET", "another-secret")
     assert main([*known, "--client-secret-env", "DESK_SECRET"]) == 3
-    assert "there was no login: Token exchange failed (401)" in capsys.readouterr().err
+    assert "the login failed: Token exchange failed (401)" in capsys.readouterr().err
     monkeypatch.setenv("DESK_SECRET", SECRET)
     assert main([*known, "--client-secret-env", "DESK_SECRET"]) == 0
     assert main(["sources", "login", "desk"]) == 0

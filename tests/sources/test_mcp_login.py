@@ -122,7 +122,7 @@ async def test_no_login_comes_of_a_user_who_refuses(desk: Desk, tmp_path: Path) 
             assert (await browser.get(asked["redirect_uri"].replace("callback", "favicon.ico"))).status_code == 404
             await browser.get(asked["redirect_uri"], params={"error": "access_denied", "state": asked["state"]})
 
-    with pytest.raises(SourceLoginError, match=r"desk: there was no login: access_denied\."):
+    with pytest.raises(SourceLoginError, match=r"desk: the login failed: access_denied\."):
         await asyncio.wait_for(log_in(desk.server, tmp_path, refuse), SOON)
     assert not LoginFile(desk.server, tmp_path).path.exists() or not await LoginFile(desk.server, tmp_path).get_tokens()
 
@@ -171,7 +171,7 @@ def test_the_verbs_log_in_and_out(desk: Desk, home: Path, monkeypatch: pytest.Mo
     assert main(["sources"]) == 3
     monkeypatch.setattr("webbrowser.open", refusing)
     assert main(["sources", "login", "desk"]) == 3
-    assert "error: desk: there was no login: access_denied." in capsys.readouterr().err
+    assert "error: desk: the login failed: access_denied." in capsys.readouterr().err
     assert main(["sources", "login", "dusk"]) == 1
     assert "Did you mean 'desk'?" in capsys.readouterr().err
     (held,) = (home / "data" / "toolcrib" / "logins").iterdir()
@@ -189,7 +189,7 @@ def test_a_server_that_asks_for_no_login_is_left_as_it_is(home: Path, capsys: Ca
     Path(".mcp.json").write_text(json.dumps({"mcpServers": {"open": {"url": url}}}))
     try:
         assert main(["sources", "login", "open", "--no-browser"]) == 1
-        assert "open asks for no login" in capsys.readouterr().err
+        assert "open requires no login" in capsys.readouterr().err
     finally:
         server.should_exit = True
         thread.join(timeout=SOON)

@@ -1,7 +1,8 @@
-"""The small parts under MCP sources: words of a result, shelves, breakers, groups, and a server that tells its news."""
+"""The parts of MCP sources: result texts, tool lists, breakers, groups, and a server that notifies of changes."""
 
 import sys
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import mcp_types
@@ -11,6 +12,7 @@ from tests.support.manual_time import ManualTime
 from tests.support.mcp_servers import LISTENING
 from tests.support.mcp_source import called, offering, running, scripted, until
 from toolcrib import Catalog, Tool, ToolResult
+from toolcrib.errors import MissingExtraError
 from toolcrib.sources.mcp.config import McpLimits, McpServer
 from toolcrib.sources.mcp.source import McpSource, result_of
 from toolcrib.sources.source import Breaker, SourceGroup, SourceState, SourceTools
@@ -39,7 +41,7 @@ async def test_what_a_server_prints_between_its_answers_is_passed_over() -> None
 async def test_a_call_in_a_long_pause_fails_at_once_and_says_when_to_come_back() -> None:
     time = ManualTime()
     catalog = Catalog()
-    limits = McpLimits(first_pause_seconds=30)
+    limits = McpLimits(first_retry_seconds=30)
     source = McpSource(scripted(start="die"), catalog, limits=limits, clock=time.clock, sleep=time.sleep)
     source.preload(offering("echo"))
     assert (await called(catalog, "shop__echo")).text == "shop ended while it was starting."
@@ -53,7 +55,7 @@ async def test_a_call_in_a_long_pause_fails_at_once_and_says_when_to_come_back()
 async def test_a_server_that_was_well_for_long_is_started_again_soon() -> None:
     time = ManualTime()
     catalog = Catalog()
-    limits = McpLimits(first_pause_seconds=4, longest_pause_seconds=60, patience_seconds=10)
+    limits = McpLimits(first_retry_seconds=4, longest_retry_seconds=60, longest_wait_seconds=10)
     async with running(
         scripted(tools=offering("die")), catalog, limits=limits, clock=time.clock, sleep=time.sleep
     ) as source:
@@ -134,3 +136,14 @@ async def test_a_group_stops_all_also_when_one_fails_to() -> None:
     with pytest.raises(RuntimeError, match="stuck"):
         await group.stop()
     assert len(catalog) == 0
+
+
+def test_without_the_mcp_packages_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp_types", None)
+    monkeypatch.delitem(sys.modules, "toolcrib.sources.mcp.source")
+    with pytest.raises(MissingExtraError) as raised:
+        import_module("toolcrib.sources.mcp.source")
+    assert (str(raised.value), raised.value.hint) == (
+        "A tool of an MCP server needs packages that are not installed.",
+        "pip install 'toolcrib[gateway]'",
+    )

@@ -40,7 +40,7 @@ async def test_the_time_of_a_call_stands_still_while_somebody_thinks() -> None:
     async with asyncio.timeout(3_600) as limit:
         before = limit.when()
         ann = Person("ann", limit)
-        with questions.during(ann, limit, 7_200):
+        with questions.track_call(ann, limit, 7_200):
             assert await questions.elicit(NO_CONTEXT, FORM) == YES
             after = limit.when()
     assert ann.seen is None  # no end while she thinks
@@ -53,14 +53,14 @@ async def test_without_a_call_or_a_person_nobody_is_asked() -> None:
     questions = ServerQuestions("s")
     assert refused(await questions.elicit(NO_CONTEXT, FORM)) == NOBODY
     async with asyncio.timeout(60) as limit:
-        with questions.during(None, limit, 60):
+        with questions.track_call(None, limit, 60):
             assert refused(await questions.elicit(NO_CONTEXT, FORM)) == NOBODY
 
 
 async def test_a_call_may_ask_only_so_often() -> None:
     questions = ServerQuestions("s")
     async with asyncio.timeout(60) as limit:
-        with questions.during(Person("ann"), limit, 60):
+        with questions.track_call(Person("ann"), limit, 60):
             for _ in range(MOST_QUESTIONS):
                 assert await questions.elicit(NO_CONTEXT, FORM) == YES
             assert refused(await questions.elicit(NO_CONTEXT, FORM)) == TOO_MANY
@@ -71,9 +71,9 @@ async def test_an_answer_of_the_other_kind_is_none() -> None:
     text = mcp_types.TextContent(type="text", text="large")
     said = mcp_types.CreateMessageResult(role="assistant", model="m", content=text)
     async with asyncio.timeout(60) as limit:
-        with questions.during(Person("ann"), limit, 60):
+        with questions.track_call(Person("ann"), limit, 60):
             assert refused(await questions.sample(NO_CONTEXT, SAMPLE)) == NOBODY
-        with questions.during(Person("ann", reply=said), limit, 60):
+        with questions.track_call(Person("ann", reply=said), limit, 60):
             assert await questions.sample(NO_CONTEXT, SAMPLE) == said
             assert refused(await questions.elicit(NO_CONTEXT, FORM)) == NOBODY
 
@@ -86,7 +86,7 @@ async def test_beside_other_calls_only_the_same_person_is_asked(other: str, know
 
     async def call(person: str) -> None:
         async with asyncio.timeout(60) as limit:
-            with questions.during(Person(person), limit, 60):
+            with questions.track_call(Person(person), limit, 60):
                 await ready.wait()
                 await done.wait()
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.web_server import Answer, WebServer, serve_web
 from toolcrib.errors import AddressRefusedError, WebError
-from toolcrib.sources.web import WebGuard, WebLimits, WebResponse, is_odd_number, is_public
+from toolcrib.sources.web import WebGuard, WebLimits, WebResponse, is_disguised_ipv4, is_public
 
 PUBLIC = "93.184.215.14"
 
@@ -102,7 +102,7 @@ def test_what_is_no_address_is_not_public() -> None:
     ("host", "odd"), [("1.1.1.1", False), ("example.com", False), ("0x1", True), ("1.1", True), ("a.0x", True)]
 )
 def test_numbers_in_disguise_are_recognised(host: str, odd: bool) -> None:
-    assert is_odd_number(host) is odd
+    assert is_disguised_ipv4(host) is odd
 
 
 async def test_the_connection_goes_to_the_address_that_was_checked() -> None:
@@ -213,9 +213,9 @@ async def test_a_body_that_cannot_be_unpacked_is_an_error(web: WebServer) -> Non
     web.answers["/broken"] = Answer(body=b"not gzip", headers={"Content-Encoding": "gzip"})
     web.answers["/odd"] = Answer(body=b"...", headers={"Content-Encoding": "br"})
     guard = WebGuard(open_origins={web.origin})
-    with pytest.raises(WebError, match="cannot be unpacked"):
+    with pytest.raises(WebError, match="cannot be decompressed"):
         await guard.fetch(f"{web.origin}/broken")
-    with pytest.raises(WebError, match="packed as 'br'"):
+    with pytest.raises(WebError, match="unsupported encoding 'br'"):
         await guard.fetch(f"{web.origin}/odd")
 
 

@@ -14,7 +14,7 @@ from toolcrib.sources.mcp.config import McpLimits, McpServer
 from toolcrib.sources.mcp.source import McpSource
 
 # What should work has all the time that a busy machine may need; little has only what should hang.
-PATIENT = McpLimits(connect_seconds=PATIENCE, list_seconds=PATIENCE, first_pause_seconds=0.01)
+PATIENT = McpLimits(connect_seconds=PATIENCE, list_seconds=PATIENCE, first_retry_seconds=0.01)
 
 
 def scripted(name: str = "shop", **told: Any) -> McpServer:

@@ -1,4 +1,4 @@
-"""One MCP server as its entry in a client's file describes it. A wrong entry is an error that names file and server."""
+"""The configuration of MCP servers, in the formats of the usual MCP clients. Errors name the file and the server."""
 
 import json
 import os
@@ -12,28 +12,28 @@ from urllib.parse import urlsplit
 from toolcrib.errors import SourceConfigError
 from toolcrib.sources.names import distinct
 
-# Variables in the files of MCP clients: `${TOKEN}`, `${TOKEN:-default}`, and the spellings of VS Code and Cursor.
+# Variables in configuration files: `${TOKEN}`, `${TOKEN:-default}`, and the forms of VS Code and Cursor.
 
 _VARIABLE = re.compile(r"\$\{(?P<kind>env:|input:)?(?P<name>[A-Za-z_][\w.-]*)(?::-(?P<default>[^}]*))?\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Variables:
-    """What variables stand for: the environment, and the folder in which the file is read."""
+    """Replaces variables with values from the environment, and `${workspaceFolder}` with the folder."""
 
     environment: Mapping[str, str] = field(repr=False)
     folder: Path
-    missing: dict[str, None] = field(default_factory=dict[str, None])  # those that were asked for and are not set
+    missing: dict[str, None] = field(default_factory=dict[str, None])  # used but not set, in order
 
     def fill(self, text: str) -> str:
-        """The text with every variable that is known; one that is not stays as it stands, and is noted."""
+        """The text with all known variables replaced. Unknown ones stay unchanged and are added to `missing`."""
         return _VARIABLE.sub(self._value, text)
 
     def _value(self, found: re.Match[str]) -> str:
         name = found["name"]
         if found["kind"] is None and name in ("workspaceFolder", "userHome"):
             return str(self.folder if name == "workspaceFolder" else Path.home())
-        # What VS Code would ask for (`${input:id}`) nobody can be asked here; the environment may know it.
+        # VS Code would prompt for `${input:id}`; here its value comes from the environment.
         value = self.environment.get(name)
         if value is None:
             value = found["default"]
@@ -44,13 +44,13 @@ class Variables:
 
 
 def read_env_file(path: Path) -> dict[str, str]:
-    """The `NAME=value` lines of a file; quotes around a value go."""
-    said: dict[str, str] = {}
+    """The `NAME=value` lines of a file, without quotes around the values."""
+    values: dict[str, str] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         name, equals, value = line.strip().removeprefix("export ").partition("=")
         if equals and not name.startswith("#"):
-            said[name.strip()] = value.strip().strip("\"'")
-    return said
+            values[name.strip()] = value.strip().strip("\"'")
+    return values
 
 
 Transport: TypeAlias = Literal["stdio", "http", "sse"]
@@ -63,13 +63,13 @@ _TRANSPORTS: Mapping[str, Transport] = {
     "streamable_http": "http",
     "sse": "sse",
 }
-_URL_KEYS = ("httpUrl", "serverUrl", "url")  # Gemini, Windsurf, everybody
+_URL_KEYS = ("httpUrl", "serverUrl", "url")  # used by Gemini, by Windsurf, by all others
 _MILLISECONDS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpServer:
-    """One MCP server, as somebody described it. Values that may be secret show in no `repr`."""
+    """The configuration of one MCP server. Values that may be secret are not part of its `repr`."""
 
     name: str
     transport: Transport
@@ -81,32 +81,30 @@ class McpServer:
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     disabled: bool = False
     call_seconds: float | None = None
-    only: frozenset[str] | None = None  # tools to take, by the server's own names; None takes all
-    without: frozenset[str] = frozenset()  # tools to leave out
-    missing: tuple[str, ...] = ()  # variables that it needs and nobody has set
-    origin: str = ""  # the file it stands in
+    only: frozenset[str] | None = None  # original names of the tools to include; None includes all
+    without: frozenset[str] = frozenset()  # original names of the tools to exclude
+    missing: tuple[str, ...] = ()  # variables that it uses but that are not set
+    origin: str = ""  # the file that configures it
 
     @property
     def address(self) -> str:
-        """Where it is, fit to be shown: a command's name, or a host; never arguments, paths or queries."""
+        """Its location for display: the name of the program, or the host; never arguments, paths or queries."""
         return Path(self.command).name if self.transport == "stdio" else urlsplit(self.url).netloc.rpartition("@")[2]
 
 
 def read_mcp_server(
     name: str, entry: Mapping[str, Any], environment: Mapping[str, str] = os.environ, folder: Path | None = None
 ) -> McpServer:
-    """One server from its entry, such as `{"command": "uvx", "args": ["mcp-server-time"]}`."""
+    """Parse the entry of a server, such as `{"command": "uvx", "args": ["mcp-server-time"]}`."""
     return server_of(name, entry, Variables(environment, folder or Path.cwd()))
 
 
 def server_of(name: str, entry: object, variables: Variables, origin: str = "") -> McpServer:
-    """The server of an entry that stands in a file, with the file's variables."""
+    """Parse an entry of a file, with the variables of that file."""
     where = f"{origin}: the server {name!r}" if origin else f"The server {name!r}"
-    said = as_object(entry, where)
-    command = _text(said, "command", where)
-    url, spelled = next(
-        ((_text(said, key, where), key) for key in ("httpUrl", "serverUrl", "url") if said.get(key)), ("", "")
-    )
+    fields = as_object(entry, where)
+    command = _text(fields, "command", where)
+    url, url_key = next(((_text(fields, key, where), key) for key in _URL_KEYS if fields.get(key)), ("", ""))
     if bool(command) == bool(url):
         raise SourceConfigError(
             f"{where} has {'both' if command else 'neither'} a command {'and' if command else 'nor'} a url.",
@@ -114,37 +112,37 @@ def server_of(name: str, entry: object, variables: Variables, origin: str = "") 
         )
     shared: dict[str, Any] = {
         "name": name,
-        "disabled": said.get("disabled") is True or said.get("enabled") is False,
-        "call_seconds": _seconds(said.get("timeout"), where),
-        "only": frozenset(only) if (only := _texts(said, "includeTools", where)) else None,
-        "without": frozenset([*_texts(said, "excludeTools", where), *_texts(said, "disabledTools", where)]),
+        "disabled": fields.get("disabled") is True or fields.get("enabled") is False,
+        "call_seconds": _seconds(fields.get("timeout"), where),
+        "only": frozenset(only) if (only := _texts(fields, "includeTools", where)) else None,
+        "without": frozenset([*_texts(fields, "excludeTools", where), *_texts(fields, "disabledTools", where)]),
         "origin": origin,
     }
-    transport = _transport(said, url, spelled, where)
+    transport = _transport(fields, url, url_key, where)
     if transport == "stdio":
-        free = replace(variables, missing={})  # a command line may mean something else by `${...}`
+        unchecked = replace(variables, missing={})  # in a command line, `${...}` may mean something else
         return McpServer(
             transport="stdio",
-            command=free.fill(command),
-            arguments=tuple(free.fill(argument) for argument in _texts(said, "args", where)),
-            environment=_environment(said, variables, where),
-            folder=free.fill(cwd) if (cwd := _text(said, "cwd", where)) else None,
+            command=unchecked.fill(command),
+            arguments=tuple(unchecked.fill(argument) for argument in _texts(fields, "args", where)),
+            environment=_environment(fields, variables, where),
+            folder=unchecked.fill(cwd) if (cwd := _text(fields, "cwd", where)) else None,
             missing=tuple(variables.missing),
             **shared,
         )
-    headers = {key: variables.fill(value) for key, value in _pairs(said, "headers", where).items()}
+    headers = {key: variables.fill(value) for key, value in _pairs(fields, "headers", where).items()}
     return McpServer(
         transport=transport, url=variables.fill(url), headers=headers, missing=tuple(variables.missing), **shared
     )
 
 
-def _transport(said: Mapping[str, Any], url: str, spelled: str, where: str) -> Transport:
-    word = said.get("type") or said.get("transport")
-    if word is not None:
-        transport = _TRANSPORTS.get(str(word).casefold())
+def _transport(fields: Mapping[str, Any], url: str, url_key: str, where: str) -> Transport:
+    declared = fields.get("type") or fields.get("transport")
+    if declared is not None:
+        transport = _TRANSPORTS.get(str(declared).casefold())
         if transport is None or (transport == "stdio") != (not url):
             raise SourceConfigError(
-                f"{where} has the type {word!r}, which does not fit.",
+                f"{where} has the type {declared!r}, which does not fit.",
                 hint="Write `stdio` with a command; `http` or `sse` with a url.",
             )
         return transport
@@ -153,43 +151,43 @@ def _transport(said: Mapping[str, Any], url: str, spelled: str, where: str) -> T
     if not url.startswith(("http://", "https://", "${")):
         raise SourceConfigError(f"{where} has the url {url!r}.", hint="It starts with https:// or http://.")
     ends_in_sse = re.search(r"/sse/?(?:[?#]|$)", url) is not None
-    return "sse" if ends_in_sse and spelled != "httpUrl" else "http"
+    return "sse" if ends_in_sse and url_key != "httpUrl" else "http"
 
 
-def _environment(said: Mapping[str, Any], variables: Variables, where: str) -> dict[str, str]:
+def _environment(fields: Mapping[str, Any], variables: Variables, where: str) -> dict[str, str]:
     from_file: dict[str, str] = {}
-    if file := _text(said, "envFile", where):
+    if file := _text(fields, "envFile", where):
         try:
             from_file = read_env_file(Path(variables.fill(file)).expanduser())
         except (OSError, UnicodeError):
             raise SourceConfigError(f"{where}: its envFile {file!r} cannot be read.", hint="Check the path.") from None
-    return from_file | {key: variables.fill(value) for key, value in _pairs(said, "env", where).items()}
+    return from_file | {key: variables.fill(value) for key, value in _pairs(fields, "env", where).items()}
 
 
 def as_object(value: object, what: str) -> Mapping[str, Any]:
-    """A JSON object, or an error that says what is none."""
+    """The value as a JSON object; raises an error that names `what` if it is not one."""
     if not isinstance(value, Mapping):
         raise SourceConfigError(f"{what} is {type(value).__name__}, not an object.", hint="Write it in braces.")
     return cast("Mapping[str, Any]", value)
 
 
-def _text(said: Mapping[str, Any], key: str, where: str) -> str:
-    value = said.get(key) or ""
+def _text(fields: Mapping[str, Any], key: str, where: str) -> str:
+    value = fields.get(key) or ""
     if not isinstance(value, str):
         raise SourceConfigError(f"{where}: its `{key}` is not text.", hint="Write it in quotes.")
     return value
 
 
-def _texts(said: Mapping[str, Any], key: str, where: str) -> list[str]:
-    value: object = said.get(key) or []
+def _texts(fields: Mapping[str, Any], key: str, where: str) -> list[str]:
+    value: object = fields.get(key) or []
     items = cast("list[object]", value) if isinstance(value, list) else [None]
     if not all(isinstance(item, str | int | float) for item in items):
         raise SourceConfigError(f"{where}: its `{key}` is not a list of texts.", hint='Write ["one", "two"].')
     return [str(item) for item in items]
 
 
-def _pairs(said: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
-    value = as_object(said.get(key) or {}, f"{where}: its `{key}`")
+def _pairs(fields: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
+    value = as_object(fields.get(key) or {}, f"{where}: its `{key}`")
     return {str(name): str(inner) for name, inner in value.items() if inner is not None}
 
 
@@ -201,9 +199,9 @@ def _seconds(milliseconds: object, where: str) -> float | None:
     return milliseconds / _MILLISECONDS
 
 
-# The MCP servers that people have already: the files of Claude, Cursor, VS Code, Gemini, Windsurf, read as one kind.
+# Reads the files of Claude, Cursor, VS Code, Gemini and Windsurf as one format.
 
-# Strings are matched first, so that what looks like a comment inside one stays.
+# Strings match first, so that text inside them is not taken for a comment.
 _COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _LAST_COMMA = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])')
 
@@ -211,33 +209,33 @@ _LAST_COMMA = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])')
 def read_mcp_servers(
     paths: Iterable[str | Path], environment: Mapping[str, str] = os.environ, folder: Path | None = None
 ) -> tuple[McpServer, ...]:
-    """The servers of several files, in their order. A server that stands in two files alike is one.
+    """Read the servers of several files, in order. A server with the same entry in two files is returned once.
 
-    `folder` is what `${workspaceFolder}` means; the present folder if not given.
+    `folder` is the value of `${workspaceFolder}`; by default the current folder.
     """
-    here = folder or Path.cwd()
-    return distinct_servers(server for path in map(Path, paths) for server in _servers_of(path, environment, here))
+    base = folder or Path.cwd()
+    return distinct_servers(server for path in map(Path, paths) for server in _servers_of(path, environment, base))
 
 
 def distinct_servers(servers: Iterable[McpServer]) -> tuple[McpServer, ...]:
-    """Each server once, and each with a name of its own."""
+    """The servers without duplicates, with unique names."""
     found: list[McpServer] = []
     for server in servers:
-        if not any(_same(server, other) for other in found):
+        if not any(_is_same(server, other) for other in found):
             found.append(server)
     names = distinct(server.name for server in found)
     return tuple(replace(server, name=name) for server, name in zip(found, names, strict=True))
 
 
-def _same(one: McpServer, other: McpServer) -> bool:
+def _is_same(one: McpServer, other: McpServer) -> bool:
     return replace(one, origin="") == replace(other, origin="")
 
 
 def _servers_of(path: Path, environment: Mapping[str, str], folder: Path) -> list[McpServer]:
     document = _document(path)
     entries: dict[str, Any] = {}
-    for place in _places(document, folder):
-        entries |= place
+    for table in _server_tables(document, folder):
+        entries |= table
     if not entries and not any(key in document for key in ("mcpServers", "servers", "mcp", "projects")):
         raise SourceConfigError(
             f"{path}: there are no MCP servers in it.", hint='Write {"mcpServers": {"name": {"command": "..."}}}.'
@@ -260,48 +258,45 @@ def _document(path: Path) -> Mapping[str, Any]:
 
 
 def _without_comments(text: str) -> str:
-    """VS Code allows comments, and a comma after the last item. Lines stay where they were, for error messages."""
+    """Remove comments and trailing commas, which VS Code allows. Line numbers stay the same, for error messages."""
     text = _COMMENT.sub(lambda found: found[1] or "\n" * found[0].count("\n"), text)
     return _LAST_COMMA.sub(lambda found: found[1] or "", text)
 
 
-def _places(document: Mapping[str, Any], folder: Path) -> Sequence[Mapping[str, Any]]:
-    """Where servers stand, the most special place last: what it says of a name counts."""
-    local = _plain(_plain(document.get("projects")).get(str(folder)))
-    named = [
+def _server_tables(document: Mapping[str, Any], folder: Path) -> Sequence[Mapping[str, Any]]:
+    """The tables of servers in a document, the most specific last: its entries override the others."""
+    local = _as_mapping(_as_mapping(document.get("projects")).get(str(folder)))
+    candidates = [
         document.get("mcpServers"),
         document.get("servers"),
-        _plain(document.get("mcp")).get("servers"),
+        _as_mapping(document.get("mcp")).get("servers"),
         local.get("mcpServers"),
     ]
-    places = [_plain(place) for place in named if place]
-    # A file may also hold nothing but the servers themselves.
-    bare = all(_looks_like_a_server(_plain(entry)) for entry in document.values())
-    return places or ([document] if document and bare else [])
+    tables = [_as_mapping(table) for table in candidates if table]
+    # A file may also have the servers at the top level.
+    is_bare = all(_looks_like_a_server(_as_mapping(entry)) for entry in document.values())
+    return tables or ([document] if document and is_bare else [])
 
 
 def _looks_like_a_server(entry: Mapping[str, Any]) -> bool:
-    return any(key in entry for key in ("command", "url", "httpUrl", "serverUrl"))
+    return any(key in entry for key in ("command", *_URL_KEYS))
 
 
-def _plain(value: object) -> Mapping[str, Any]:
+def _as_mapping(value: object) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
-
-
-# How long and how much one MCP server may take.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpLimits:
-    """What one server may cost, so that it cannot cost the others anything."""
+    """Limits on time and size for one server, so that a slow or broken server does not affect the others."""
 
-    connect_seconds: float = 30.0  # a first start may have to download the program
+    connect_seconds: float = 30.0  # the first start may download the program
     list_seconds: float = 15.0
-    call_seconds: float = 50.0  # below the toolbox's own limit: what is said here says more
-    poll_seconds: float = 60.0  # between two looks at the list of tools
+    call_seconds: float = 50.0  # shorter than the timeout of the toolbox, because this error says more
+    poll_seconds: float = 60.0  # between two requests for the list of tools
     message_bytes: int = 16 << 20
-    first_pause_seconds: float = 0.5  # before a server that ended is started again; doubles
-    longest_pause_seconds: float = 60.0
-    patience_seconds: float = 2.0  # a call waits for a pause as short as this; else it fails at once
-    failures_allowed: int = 5  # calls in a row without an answer, until the server is left alone
-    rest_seconds: float = 60.0  # for that long
+    first_retry_seconds: float = 0.5  # before a server that ended is restarted; doubles each time
+    longest_retry_seconds: float = 60.0
+    longest_wait_seconds: float = 2.0  # a call waits this long for a restart; if the pause is longer, it fails at once
+    failures_allowed: int = 5  # consecutive calls without an answer, before the circuit breaker opens
+    breaker_pause_seconds: float = 60.0  # the first pause of the circuit breaker

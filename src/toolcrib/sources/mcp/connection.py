@@ -1,7 +1,7 @@
-"""One MCP server and its connection: made when needed, watched, given up in time, and made again.
+"""The connection to one MCP server: opened on demand, monitored, closed on errors, and reopened.
 
-Several calls may use it at once. It belongs to one event loop. Whatever happens outside ends in a `SourceError` that
-says what happened; `state` and `problem` tell the same to those who do not call.
+Concurrent calls in one event loop may share it. Every failure of the server is raised as a `SourceError` with the
+reason; `state` and `problem` have the same information for code that makes no calls.
 """
 
 import asyncio
@@ -25,27 +25,27 @@ from toolcrib.sources.mcp.transport import McpLink
 from toolcrib.sources.source import Breaker, Clock, SourceState
 from toolcrib.tools.text import clean
 
-# What went wrong with an MCP server, in our own words: short, true, and without what an error may carry along.
+# Error messages for failures of a server. They do not quote foreign exceptions, whose texts may contain secrets.
 
 LOGIN_STATUSES = (401, 403)
-_PASSING_STATUSES = (429, 502, 503, 504)  # a moment later the same request may succeed
+_TEMPORARY_STATUSES = (429, 502, 503, 504)  # the same request may succeed later
 _MOST_REFUSAL_CHARACTERS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class LostCall:
-    """A call that got no answer because the connection went."""
+class FailedCall:
+    """A call without an answer, usually because the connection failed."""
 
-    reason: str  # reads on after the server's name
-    never_ran: bool = False  # the server surely did nothing
+    reason: str  # continues a sentence
+    never_ran: bool = False  # it is certain that the server did nothing
     still_connected: bool = False
 
 
-def not_started(server: McpServer, error: BaseException, status: int | None, seconds: float) -> SourceError:
-    """Why a server could not be started, or not be reached."""
+def start_error(server: McpServer, error: BaseException, status: int | None, seconds: float) -> SourceError:
+    """The error for a server that could not be started or reached."""
     name, cause = server.name, error.__cause__ or error
     if status in LOGIN_STATUSES:
-        return needs_login(server)
+        return login_error(server)
     if isinstance(error, TimeoutError):
         return SourceError(f"{name} did not start within {seconds:g} seconds.")
     if isinstance(cause, FileNotFoundError):
@@ -61,8 +61,8 @@ def not_started(server: McpServer, error: BaseException, status: int | None, sec
     return SourceError(f"{name} does not speak MCP as we know it ({type(cause).__name__}).")
 
 
-def needs_login(server: McpServer) -> SourceLoginError:
-    """A server that does not know who we are."""
+def login_error(server: McpServer) -> SourceLoginError:
+    """The error for a server that requires a login or a key."""
     if server.missing:
         return SourceLoginError(
             f"{server.name} needs {' and '.join(server.missing)}, which is not set.",
@@ -72,27 +72,27 @@ def needs_login(server: McpServer) -> SourceLoginError:
     return SourceLoginError(f"{server.name} wants a login.", hint=hint)
 
 
-def lost(error: Exception, status: int | None, *, cut: bool) -> LostCall | None:
-    """How a call was lost; None if the server refused it and all is well otherwise."""
+def failed_call(error: Exception, status: int | None, *, cut: bool) -> FailedCall | None:
+    """How a call failed; None if the connection works and the server refused the call."""
     if not isinstance(error, MCPError):
-        return LostCall("the connection broke")
+        return FailedCall("the connection broke")
     if cut:
-        return LostCall("its answer is too large", still_connected=True)
+        return FailedCall("its answer is too large", still_connected=True)
     if error.code == CONNECTION_CLOSED:
-        return LostCall("it ended before it answered")
+        return FailedCall("it ended before it answered")
     if error.code == INVALID_REQUEST and error.error.message == "Session terminated":
-        return LostCall("it forgot our session", never_ran=True)
+        return FailedCall("it forgot our session", never_ran=True)
     if error.code == INTERNAL_ERROR and status is not None:
-        return LostCall(
-            f"it answered with status {status}", never_ran=status in _PASSING_STATUSES, still_connected=True
+        return FailedCall(
+            f"it answered with status {status}", never_ran=status in _TEMPORARY_STATUSES, still_connected=True
         )
     return None
 
 
-def refused(server: McpServer, error: MCPError) -> SourceError:
-    """What a server said against a call."""
-    said = clean(error.error.message, _MOST_REFUSAL_CHARACTERS) or f"error {error.code}"
-    return SourceError(f"{server.name} refused the call: {said}")
+def refusal(server: McpServer, error: MCPError) -> SourceError:
+    """The error for a call that the server refused, with its message."""
+    message = clean(error.error.message, _MOST_REFUSAL_CHARACTERS) or f"error {error.code}"
+    return SourceError(f"{server.name} refused the call: {message}")
 
 
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
@@ -112,45 +112,43 @@ class McpConnection:
     ) -> None:
         self.server = server
         self.limits = limits or McpLimits()
-        self.news = asyncio.Event()  # its tools changed, or it ended: look again
+        self.changed = asyncio.Event()  # set when its tools changed or it ended
         self._auth = auth
         self._clock = clock
         self._sleep = sleep
-        self._pauses = Breaker(
+        self._retries = Breaker(
             failures_allowed=1,
-            first_pause=self.limits.first_pause_seconds,
-            longest_pause=self.limits.longest_pause_seconds,
+            first_pause=self.limits.first_retry_seconds,
+            longest_pause=self.limits.longest_retry_seconds,
             clock=clock,
         )
         self._calls = Breaker(
             failures_allowed=self.limits.failures_allowed,
-            first_pause=self.limits.rest_seconds,
-            longest_pause=8 * self.limits.rest_seconds,
+            first_pause=self.limits.breaker_pause_seconds,
+            longest_pause=8 * self.limits.breaker_pause_seconds,
             clock=clock,
         )
-        self.relays_questions = False  # whether the server may ask back during a call
+        self.relays_questions = False  # whether the server may use elicitation and sampling during a call
         self._questions = ServerQuestions(server.name)
         self._connecting = asyncio.Lock()
-        self._link: McpLink | None = None  # while it is open
-        self._last: McpLink | None = None  # also when it is not
+        self._link: McpLink | None = None  # the open link, if any
+        self._last: McpLink | None = None  # the newest link, open or closed
         self._connected_at = 0.0
         self.state = SourceState.DISABLED if server.disabled else SourceState.STARTING
         self.problem = f"{server.name} is switched off." if server.disabled else ""
 
     @property
     def pause(self) -> float:
-        """Seconds until it makes sense to try again."""
-        return self._pauses.pause()
+        """Seconds until the next attempt to connect."""
+        return self._retries.pause()
 
     @property
     def log(self) -> str:
-        """The end of what a server on this machine wrote to stderr: for people, never for a model."""
+        """The last stderr output of a local server: for people, never for a model."""
         return self._last.log if self._last else ""
 
-    # What it is asked for
-
     async def tools(self) -> list[mcp_types.Tool]:
-        """The server's tools now. A list that comes in time is what makes a server ready."""
+        """List the tools of the server. When this succeeds, the state becomes ready."""
         link = await self._connected()
         try:
             async with asyncio.timeout(self.limits.list_seconds):
@@ -160,8 +158,8 @@ class McpConnection:
         except ValidationError as error:
             place = ".".join(map(str, error.errors()[0]["loc"]))
             failure = SourceError(f"{self.server.name} lists tools that do not follow MCP, at {place}.")
-        except Exception as error:  # foreign code: the server, through several libraries
-            failure = not_started(self.server, error, link.status, self.limits.list_seconds)
+        except Exception as error:  # foreign code: anything that the server or the MCP libraries raise
+            failure = start_error(self.server, error, link.status, self.limits.list_seconds)
         else:
             self.state, self.problem = SourceState.READY, ""
             return tools
@@ -177,9 +175,9 @@ class McpConnection:
         progress: ProgressHandler | None = None,
         context: object = None,
     ) -> mcp_types.CallToolResult:
-        """What the server's tool gives, untouched. Only a call that may be repeated is, and only once.
+        """Call a tool and return its unchanged result. A failed call is retried once, if that is safe.
 
-        `context` is whose call it is, and answers what the server asks back.
+        `context` belongs to the caller and answers questions that the server asks during the call.
         """
         if not self._calls.allows():
             raise SourceError(
@@ -187,35 +185,33 @@ class McpConnection:
                 hint=f"Try again in {math.ceil(self._calls.pause())} seconds, or use another tool.",
             )
         outcome = await self._call_once(name, arguments, progress, context)
-        if isinstance(outcome, LostCall) and (repeatable or outcome.never_ran):
-            await self._sleep(self.limits.first_pause_seconds)
+        if isinstance(outcome, FailedCall) and (repeatable or outcome.never_ran):
+            await self._sleep(self.limits.first_retry_seconds)
             outcome = await self._call_once(name, arguments, progress, context)
-        if isinstance(outcome, LostCall):
+        if isinstance(outcome, FailedCall):
             unknown = "" if outcome.never_ran or outcome.still_connected else " Whether it did its work is not known."
             raise SourceError(f"{self.server.name} gave no result: {outcome.reason}.{unknown}")
         return outcome
 
     async def close(self) -> None:
-        """End the connection, and the program if it is one."""
+        """Close the connection, and stop the program of a local server."""
         async with self._connecting:
             await self._drop()
 
-    # How it is kept
-
     async def _call_once(
         self, name: str, arguments: Mapping[str, Any], progress: ProgressHandler | None, context: object
-    ) -> mcp_types.CallToolResult | LostCall:
+    ) -> mcp_types.CallToolResult | FailedCall:
         seconds = self.server.call_seconds or self.limits.call_seconds
         link = await self._connected()
         try:
             async with asyncio.timeout(seconds) as limit:
-                with self._questions.during(context, limit, seconds):
+                with self._questions.track_call(context, limit, seconds):
                     result = await link.client.call_tool_mcp(
-                        name, dict(arguments), progress_handler=progress or _unheard
+                        name, dict(arguments), progress_handler=progress or _ignore_progress
                     )
         except TimeoutError:
             self._calls.failed()
-            if self._calls.pause() > 0:  # it hangs, so it is started anew
+            if self._calls.pause() > 0:  # it hangs, so it is restarted
                 await self._give_up(link, SourceError(f"{self.server.name} does not answer."))
             raise SourceError(
                 f"{self.server.name} did not answer within {seconds:g} seconds; the call was cancelled.",
@@ -223,23 +219,23 @@ class McpConnection:
             ) from None
         except ValidationError:
             self._calls.succeeded()
-            return LostCall("its answer does not follow MCP", still_connected=True)
+            return FailedCall("its answer does not follow MCP", still_connected=True)
         except Exception as error:  # foreign code, as above
-            return await self._lost(link, error)
+            return await self._handle_failure(link, error)
         self._calls.succeeded()
         return result
 
-    async def _lost(self, link: McpLink, error: Exception) -> LostCall:
-        status, cut = link.status, link.take_cut()
+    async def _handle_failure(self, link: McpLink, error: Exception) -> FailedCall:
+        status, cut = link.status, link.pop_cut()
         if status in (401, 403):
-            failure = needs_login(self.server)
+            failure = login_error(self.server)
             await self._give_up(link, failure)
             raise failure from None
-        outcome = lost(error, status, cut=cut)
+        outcome = failed_call(error, status, cut=cut)
         if outcome is None:
             self._calls.succeeded()
             assert isinstance(error, MCPError)
-            raise refused(self.server, error) from None
+            raise refusal(self.server, error) from None
         self._calls.failed()
         if not outcome.still_connected:
             await self._give_up(link, SourceError(f"{self.server.name} ended, or its connection broke."))
@@ -252,53 +248,53 @@ class McpConnection:
             if self._link is not None and self.state is not SourceState.DOWN:
                 return self._link
             await self._drop()
-            if 0 < self._pauses.pause() <= self.limits.patience_seconds:
-                await self._sleep(self._pauses.pause())
-            if not self._pauses.allows():
+            if 0 < self._retries.pause() <= self.limits.longest_wait_seconds:
+                await self._sleep(self._retries.pause())
+            if not self._retries.allows():
                 raise SourceError(self.problem, hint=f"It is tried again in {math.ceil(self.pause)} seconds.")
             try:
                 return await self._connect()
             except SourceError as failure:
-                self._pauses.failed()
-                self._say(failure)
+                self._retries.failed()
+                self._set_failure(failure)
                 raise
 
     async def _connect(self) -> McpLink:
         if self.server.missing:
-            raise needs_login(self.server)
+            raise login_error(self.server)
         self.state = SourceState.STARTING
         questions = self._questions if self.relays_questions else None
         link = self._last = McpLink(
-            self.server, self.limits, news=self.news, ended=self._ended, auth=self._auth, questions=questions
+            self.server, self.limits, changed=self.changed, on_end=self._on_end, auth=self._auth, questions=questions
         )
         try:
             async with asyncio.timeout(self.limits.connect_seconds):
                 await link.open()
         except Exception as error:  # foreign code, as above
-            raise not_started(self.server, error, link.status, self.limits.connect_seconds) from error
+            raise start_error(self.server, error, link.status, self.limits.connect_seconds) from error
         self._link, self._connected_at = link, self._clock()
         return link
 
-    def _ended(self, link: McpLink) -> None:
-        """The program closed its output. Nobody may be calling just now, so it is noted here."""
+    def _on_end(self, link: McpLink) -> None:
+        """Record that the program closed its output, also while there is no call."""
         if link is self._link:
             self._note_end(SourceError(f"{self.server.name} ended."))
 
     def _note_end(self, failure: SourceError) -> None:
         if self.state is SourceState.DOWN:
             return
-        if self._clock() - self._connected_at >= self.limits.longest_pause_seconds:
-            self._pauses.succeeded()  # it was well for long: this is a new failure, not one more
-        self._pauses.failed()
-        self._say(failure)
-        self.news.set()
+        if self._clock() - self._connected_at >= self.limits.longest_retry_seconds:
+            self._retries.succeeded()  # it worked for a long time, so earlier failures do not count
+        self._retries.failed()
+        self._set_failure(failure)
+        self.changed.set()
 
     async def _give_up(self, link: McpLink, failure: SourceError) -> None:
-        if self._link is link:  # else somebody else noticed first, and there may be a new one by now
+        if self._link is link:  # else another task was faster, and there may already be a new link
             self._note_end(failure)
             await self._drop()
 
-    def _say(self, failure: SourceError) -> None:
+    def _set_failure(self, failure: SourceError) -> None:
         login = isinstance(failure, SourceLoginError)
         self.state = SourceState.NEEDS_LOGIN if login else SourceState.DOWN
         self.problem = str(failure)
@@ -309,5 +305,5 @@ class McpConnection:
             await link.close()
 
 
-async def _unheard(progress: float, total: float | None, message: str | None) -> None:
-    """Takes progress that nobody asked about; the library's own default writes it to the log."""
+async def _ignore_progress(progress: float, total: float | None, message: str | None) -> None:
+    """Discard progress reports. The default of the library writes them to the log."""

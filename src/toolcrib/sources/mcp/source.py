@@ -1,4 +1,4 @@
-"""MCP servers as sources of tools (extra `agent` or `gateway`). Import it late: it loads the MCP libraries."""
+"""MCP servers as sources of tools (extra `agent` or `gateway`). Import this late: it loads the MCP libraries."""
 
 import asyncio
 import logging
@@ -9,11 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-import mcp_types
-
 from toolcrib.errors import MissingExtraError, SourceError, ToolDefinitionError
 from toolcrib.sources.mcp.config import McpLimits, McpServer
-from toolcrib.sources.mcp.connection import McpConnection
 from toolcrib.sources.names import ToolNames
 from toolcrib.sources.source import Clock, ReportsProgress, SourceState, SourceTools, ToolSink
 from toolcrib.tools.result import ToolResult, as_json
@@ -23,26 +20,22 @@ from toolcrib.tools.tool import Risk, Tool
 if TYPE_CHECKING:
     import httpx2
 
-
 try:
     import mcp_types
 
     from toolcrib.sources.mcp.connection import McpConnection, Sleep
-
-    pass
 except ModuleNotFoundError as error:
     raise MissingExtraError("A tool of an MCP server", "gateway") from error
 
-
-_POLL_SHARE = 50  # pauses are so many times as long as it takes to get a list: thousands of tools take seconds
+_POLL_FACTOR = 50  # the least ratio of pause to request time: a list of thousands of tools takes seconds
 logger = logging.getLogger(__name__)
 
 
 class McpSource:
-    """The tools of one MCP server in a catalog, kept as the server has them.
+    """Keeps the tools of one MCP server up to date in a catalog.
 
-    Its tools stay in the catalog while the server is down: they are found, and a call says what is wrong. What a
-    server says of itself beyond its tools (its instructions) is not read.
+    While the server is down, its tools stay in the catalog: they are found, and a call reports the problem. The
+    instructions of the server are not used.
     """
 
     def __init__(
@@ -57,17 +50,17 @@ class McpSource:
     ) -> None:
         self.server = server
         self.names = ToolNames(server.name)
-        self.problems: tuple[str, ...] = ()  # tools that the server has and we cannot hold, a sentence each
+        self.problems: tuple[str, ...] = ()  # why tools of the server were left out, one sentence each
         self._connection = McpConnection(server, limits=limits, auth=auth, clock=clock, sleep=sleep)
         self._source_tools = SourceTools(catalog)
         self._clock = clock
         self._sleep = sleep
         self._settled = asyncio.Event()
-        self._keeping: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
 
     @property
     def name(self) -> str:
-        """What its tools have as `source`."""
+        """The `source` of its tools."""
         return f"mcp:{self.server.name}"
 
     @property
@@ -80,81 +73,81 @@ class McpSource:
 
     @property
     def log(self) -> str:
-        """The end of what a server on this machine wrote to stderr: for people, never for a model."""
+        """The last stderr output of a local server: for people, never for a model."""
         return self._connection.log
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """Its tools, as the catalog has them."""
+        """Its tools in the catalog."""
         return self._source_tools.tools
 
     def preload(self, known: Iterable[Mapping[str, Any]]) -> None:
-        """Put tools into the catalog that the server had before, so that they are found while it still starts.
+        """Put cached tools into the catalog, so that they are found while the server still starts.
 
-        `known` are definitions in MCP's own JSON. A call starts the server, if nothing else did.
+        `known` are definitions in the JSON format of MCP. A call of such a tool starts the server if necessary.
         """
-        self._keep([mcp_types.Tool.model_validate(definition) for definition in known])
+        self._update([mcp_types.Tool.model_validate(definition) for definition in known])
 
     def relay_questions(self) -> None:
-        """Let the server ask back during a call, from the next connection on: the call's context answers.
+        """Allow elicitation and sampling during a call, from the next connection on. The call's context answers.
 
-        A server is told so when it is connected to. Without, it is told that nobody can be asked.
+        The client capabilities, which are sent when a connection opens, tell the server whether it may ask.
         """
         self._connection.relays_questions = True
 
     async def start(self) -> None:
-        """Begin to follow the server in the background; comes back at once. A server that is switched off stays so."""
-        if self._keeping is None and not self.server.disabled:
-            self._keeping = asyncio.create_task(self._follow(), name=self.name)
+        """Start to follow the server in the background; returns at once. A disabled server is not started."""
+        if self._task is None and not self.server.disabled:
+            self._task = asyncio.create_task(self._run(), name=self.name)
 
     async def wait_until_settled(self) -> None:
-        """Wait until it is known how the server is. That has an end, for each try has a time limit."""
+        """Wait until the server is ready or has failed. This always ends, because every attempt has a timeout."""
         if not self.server.disabled:
             await self._settled.wait()
 
     async def refresh(self) -> None:
-        """Take the server's list of tools now; a failure is told by `state` and `problem`."""
+        """Update the list of tools now. `state` and `problem` report a failure."""
         with suppress(SourceError):
             await self._refresh()
 
     async def stop(self) -> None:
-        """End the connection, and take the tools out of the catalog."""
-        keeping, self._keeping = self._keeping, None
-        if keeping is not None:
-            keeping.cancel()
+        """Close the connection, and remove the tools from the catalog."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
             with suppress(asyncio.CancelledError):
-                await keeping
+                await task
         await self._connection.close()
         self._source_tools.clear()
         self._settled.set()
 
-    async def _follow(self) -> None:
+    async def _run(self) -> None:
         while True:
             began = self._clock()
             try:
                 await self._refresh()
-                pause = max(self._connection.limits.poll_seconds, _POLL_SHARE * (self._clock() - began))
+                pause = max(self._connection.limits.poll_seconds, _POLL_FACTOR * (self._clock() - began))
             except SourceError as error:
                 logger.info("%s: %s", self.name, error)
-                pause = max(self._connection.pause, self._connection.limits.first_pause_seconds)
+                pause = max(self._connection.pause, self._connection.limits.first_retry_seconds)
             self._settled.set()
-            await self._until_news(pause)
+            await self._wait_for_change(pause)
 
-    async def _until_news(self, seconds: float) -> None:
-        """Wait for news of the server, but not longer than this."""
-        news = self._connection.news
-        waits = [asyncio.ensure_future(news.wait()), asyncio.ensure_future(self._sleep(seconds))]
+    async def _wait_for_change(self, seconds: float) -> None:
+        """Wait until the tools of the server change, at most this long."""
+        changed = self._connection.changed
+        waiters = [asyncio.ensure_future(changed.wait()), asyncio.ensure_future(self._sleep(seconds))]
         try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(waiters, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for wait in waits:
-                wait.cancel()
-        news.clear()
+            for waiter in waiters:
+                waiter.cancel()
+        changed.clear()
 
     async def _refresh(self) -> None:
-        self._keep(await self._connection.tools())
+        self._update(await self._connection.tools())
 
-    def _keep(self, definitions: Sequence[mcp_types.Tool]) -> None:
+    def _update(self, definitions: Sequence[mcp_types.Tool]) -> None:
         server = self.server
         wanted = {
             definition.name: definition
@@ -162,13 +155,13 @@ class McpSource:
             if definition.name not in server.without and (server.only is None or definition.name in server.only)
         }
         names = self.names.assign(wanted)
-        held = {tool.name: tool for tool in self._source_tools.tools}
+        current = {tool.name: tool for tool in self._source_tools.tools}
         tools: list[Tool] = []
         problems: list[str] = []
         for original, definition in wanted.items():
-            before = held.get(names[original])
-            if before is not None and cast("McpToolCall", before.call).definition == definition:
-                tools.append(before)  # most lists are as they were: to make thousands of tools anew takes its time
+            existing = current.get(names[original])
+            if existing is not None and cast("McpToolCall", existing.call).definition == definition:
+                tools.append(existing)  # usually nothing has changed, and converting thousands of tools is slow
                 continue
             try:
                 tools.append(tool_of(definition, names[original], self._connection))
@@ -177,14 +170,14 @@ class McpSource:
         self.problems = (*problems, *self._source_tools.sync(tools))
 
 
-# What an MCP server's tool gave, as a result of ours: the whole answer as value, words for the model as text.
+# From the result of an MCP tool to a `ToolResult`: the whole result as value, its text for the model.
 
-MOST_TEXT_CHARACTERS = 100_000  # of what a model reads of one result; the value holds all of it
+MOST_TEXT_CHARACTERS = 100_000  # of the text that a model reads; the value is complete
 
 
 def result_of(name: str, answer: mcp_types.CallToolResult) -> ToolResult:
-    """The result of a call. The value is the answer as it came: images, structured content, metadata and all."""
-    text = "\n\n".join(filter(None, map(_words, answer.content)))
+    """Convert the result of a call. The value is the unchanged result, with images, structured content and metadata."""
+    text = "\n\n".join(filter(None, map(_block_text, answer.content)))
     if not text and answer.structured_content is not None:
         text = as_json(answer.structured_content)
     if len(text) > MOST_TEXT_CHARACTERS:
@@ -197,12 +190,12 @@ def result_of(name: str, answer: mcp_types.CallToolResult) -> ToolResult:
     return ToolResult(text=text, value=answer, failed=answer.is_error)
 
 
-def _words(block: mcp_types.ContentBlock) -> str:
+def _block_text(block: mcp_types.ContentBlock) -> str:
     match block:
         case mcp_types.TextContent():
             return block.text
         case mcp_types.ImageContent() | mcp_types.AudioContent():
-            return f"[{block.type}, {block.mime_type}, {_bytes_of(block.data):,} bytes]"
+            return f"[{block.type}, {block.mime_type}, {_decoded_bytes(block.data):,} bytes]"
         case mcp_types.ResourceLink():
             return f"[resource {block.uri}: {block.title or block.name}]"
         case mcp_types.EmbeddedResource(resource=mcp_types.TextResourceContents() as resource):
@@ -211,15 +204,15 @@ def _words(block: mcp_types.ContentBlock) -> str:
             return f"[resource {block.resource.uri}, {block.resource.mime_type or 'bytes'}]"
 
 
-def _bytes_of(data: str) -> int:
-    """How many bytes base64 stands for, without unpacking it."""
+def _decoded_bytes(data: str) -> int:
+    """The size of base64 data after decoding, without decoding it."""
     return max(0, len(data) * 3 // 4 - data[-2:].count("="))
 
 
-# A tool of an MCP server as one of ours: its words cleaned, its risk never believed lower than its name tells.
+# From the definition of an MCP tool to a `Tool`: texts are cleaned, and hints never lower the risk of its name.
 
 MOST_DESCRIPTION_CHARACTERS = 2_000
-# First words of names that end something for good. Many servers say nothing of risk, and some would say anything.
+# First words of names of destructive tools. Many servers set no hints, and hints cannot be trusted.
 _DESTRUCTIVE = frozenset(
     [
         "delete",
@@ -241,21 +234,21 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 @dataclass(frozen=True, slots=True)
 class McpToolCall:
-    """Calls one tool of an MCP server. `definition` is what the server said of it, as it said it."""
+    """Calls one tool of an MCP server. `definition` is the unchanged definition of the server."""
 
-    name: str  # ours
+    name: str  # our name
     definition: mcp_types.Tool
     connection: McpConnection = field(compare=False, repr=False)
 
     @property
     def as_published(self) -> dict[str, Any]:
-        """The definition as the server wrote it, for pins."""
+        """The definition as the server published it, for pinning."""
         definition = self.definition.model_dump(mode="json", by_alias=True, exclude_none=True)
-        definition.pop("_meta", None)  # notes between programs: no model reads them, and some servers put times there
+        definition.pop("_meta", None)  # no model reads it, and some servers put timestamps there
         return definition
 
     async def __call__(self, arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
-        """The server's answer; whatever keeps it from answering is a failed result that says what happened."""
+        """Call the tool. Every failure of the server is a failed result with the reason."""
         progress = context.report_progress if isinstance(context, ReportsProgress) else None
         try:
             answer = await self.connection.call(
@@ -267,13 +260,13 @@ class McpToolCall:
 
     @property
     def _is_repeatable(self) -> bool:
-        # The server's own word is enough here: it is the one that would do the work twice.
+        # Here the hint can be trusted: the server itself would do the work twice.
         hints = self.definition.annotations
         return hints is not None and (hints.read_only_hint is True or hints.idempotent_hint is True)
 
 
 def tool_of(definition: mcp_types.Tool, name: str, connection: McpConnection) -> Tool:
-    """The tool of a definition, under our name. Raises `ToolDefinitionError` for a schema that no model can be sent."""
+    """Convert a definition, under our name. Raises `ToolDefinitionError` if no model provider accepts its schema."""
     server = connection.server.name
     hints = definition.annotations
     title = definition.title or (hints.title if hints else None) or ""
@@ -290,9 +283,9 @@ def tool_of(definition: mcp_types.Tool, name: str, connection: McpConnection) ->
 
 
 def risk_of(definition: mcp_types.Tool) -> Risk:
-    """How much harm the tool may do. A hint can raise what its name tells, and never lower it.
+    """The risk of a tool, from its name and hints. A hint can only raise the risk that the name implies.
 
-    A tool that calls itself read-only is safe; whether that is believed is for the policy, by source.
+    A tool with the read-only hint is safe; a policy can distrust hints by source.
     """
     hints = definition.annotations or mcp_types.ToolAnnotations()
     words = _WORD.findall(definition.name)

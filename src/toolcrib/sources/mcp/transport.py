@@ -1,9 +1,9 @@
-"""An MCP server that is a program on this machine: started, spoken to over its pipes, and surely ended.
+"""The transports to MCP servers: stdio for local programs, HTTP for remote servers.
 
-The SDK has such a transport; ours differs in what an untrusted program can do to us. A message has a largest size, and
-is read in time that grows with its length, not with the square of it (50 MB took half a minute of the whole loop). What
-it writes to stderr is drained and only its end kept, so that a chatty program neither fills a disk nor blocks. And the
-end of the program is told at once, not at the next call.
+The stdio transport differs from that of the SDK, because the program is not trusted. Messages have a maximum size and
+are read in linear time (the SDK takes quadratic time: 50 MB blocked the event loop for half a minute). Stderr is read,
+and only its last part is kept, so that much output neither fills the disk nor blocks the program. The end of the
+program is reported at once, not at the next call.
 """
 
 import asyncio
@@ -41,51 +41,49 @@ from toolcrib.sources.mcp.config import McpLimits, McpServer
 from toolcrib.sources.mcp.questions import ServerQuestions
 from toolcrib.sources.web import keep_keys_out_of_logs
 
-# A session with an MCP server that stands between two others: it hands on, and judges nothing.
 
-
-class RelaySession(ClientSession):
-    """A session that hands results on as they are: what a server promised of its output is for the reader to judge."""
+class UncheckedSession(ClientSession):
+    """A session that does not validate results against output schemas: they are passed on unchanged."""
 
     async def validate_tool_result(self, name: str, result: CallToolResult) -> None:
         return
 
 
-def relaying(options: SessionKwargs, questions: ServerQuestions | None) -> SessionKwargs:
-    """A session's options, with somebody who takes the server's questions; else the server is told that nobody does."""
+def with_question_callbacks(options: SessionKwargs, questions: ServerQuestions | None) -> SessionKwargs:
+    """Add the callbacks for elicitation and sampling, if any. Without them, the client does not declare support."""
     if questions is None:
         return options
     return {**options, "elicitation_callback": questions.elicit, "sampling_callback": questions.sample}
 
 
-# An MCP server elsewhere: the SDK's HTTP transports, over a client that sees what they do not tell.
+# Remote servers: the HTTP transports of the SDK, with a client that records what they do not expose.
 
 _CONNECT_SECONDS = 30.0
-_READ_SECONDS = 300.0  # an event stream may be silent for long; calls have limits of their own
+_READ_SECONDS = 300.0  # an event stream may be silent for long; calls have their own timeouts
 
 
 class WatchedTransport(httpx2.AsyncBaseTransport):
-    """Sends requests, remembers the last refusal, and cuts answers that are too large."""
+    """Sends requests, records the status of the last refusal, and aborts responses that are too large."""
 
     def __init__(self, most_bytes: int, *, needs_stream: bool = False) -> None:
         self._inner = httpx2.AsyncHTTPTransport()
         self._needs_stream = needs_stream
         self._most_bytes = most_bytes
-        self.refusal: int | None = None  # the status of the last request, if it was refused
-        self.cut = False  # whether an answer was too large
+        self.refusal: int | None = None  # the status of the last request, if it was an error
+        self.cut = False  # whether a response was too large
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await self._inner.handle_async_request(request)
-        # A GET is the stream on which a server tells news as long as the connection lasts. It has no size, and many
-        # servers refuse it; only where nothing else works without it (SSE) does that matter.
+        # A GET opens the event stream for notifications. Its size is unlimited, and many servers refuse it, which
+        # matters only for SSE, where the responses also come over this stream.
         if request.method == "POST" or (self._needs_stream and response.status_code >= 400):
             self.refusal = response.status_code if response.status_code >= 400 else None
         if request.method == "POST" and isinstance(response.stream, httpx2.AsyncByteStream):
-            response.stream = _Bounded(response.stream, self)
+            response.stream = _LimitedStream(response.stream, self)
         return response
 
-    def refuse_more_than(self, size: int) -> None:
-        """Complain about an answer of this size, if it is too large."""
+    def check_size(self, size: int) -> None:
+        """Raise an error if a response of this size is too large."""
         if size > self._most_bytes:
             self.cut = True
             raise httpx2.StreamError(f"the answer is larger than {self._most_bytes:,} bytes")
@@ -105,7 +103,7 @@ class HttpTransport(ClientTransport):
         auth: httpx2.Auth | None = None,
         questions: ServerQuestions | None = None,
     ) -> None:
-        self.legacy_only = server.transport == "sse"  # it is older than the newer protocol
+        self.legacy_only = server.transport == "sse"  # SSE servers only support the older protocol
         self.watched = WatchedTransport(most_message_bytes, needs_stream=self.legacy_only)
         self._server = server
         self._most_message_bytes = most_message_bytes
@@ -116,11 +114,11 @@ class HttpTransport(ClientTransport):
     async def connect_session(
         self, *, transport_options: TransportOptions | None = None, **session_kwargs: Unpack[SessionKwargs]
     ) -> AsyncGenerator[ClientSession, None]:
-        """Connect for as long as the block lasts."""
+        """Connect while the `with` block runs."""
         self.watched = WatchedTransport(self._most_message_bytes, needs_stream=self.legacy_only)
         async with (
             self._streams() as (received, outgoing),
-            RelaySession(received, outgoing, **relaying(session_kwargs, self._questions)) as session,
+            UncheckedSession(received, outgoing, **with_question_callbacks(session_kwargs, self._questions)) as session,
         ):
             yield session
 
@@ -139,7 +137,7 @@ class HttpTransport(ClientTransport):
                 yield streams
 
     def _client(self, *_: object, **__: object) -> httpx2.AsyncClient:
-        """Our own client, whatever the SDK would rather have."""
+        """The HTTP client to use; ignores the settings of the SDK."""
         keep_keys_out_of_logs()
         return httpx2.AsyncClient(
             headers=dict(self._server.headers),
@@ -149,56 +147,56 @@ class HttpTransport(ClientTransport):
         )
 
 
-class _Bounded(httpx2.AsyncByteStream):
+class _LimitedStream(httpx2.AsyncByteStream):
     def __init__(self, inner: httpx2.AsyncByteStream, watched: WatchedTransport) -> None:
         self._inner = inner
         self._watched = watched
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
-        async for piece in self._inner:
-            size += len(piece)
-            self._watched.refuse_more_than(size)
-            yield piece
+        async for chunk in self._inner:
+            size += len(chunk)
+            self._watched.check_size(size)
+            yield chunk
 
     async def aclose(self) -> None:
         await self._inner.aclose()
 
 
-LOG_CHARACTERS = 4_000  # of what a program wrote to stderr: enough for the end of a traceback
-_GRACE_SECONDS = 1.0  # for a program to end by itself when its input ends
-_KILL_SECONDS = 1.0  # then for it to obey SIGTERM
+LOG_CHARACTERS = 4_000  # of stderr that are kept: enough for the end of a traceback
+_GRACE_SECONDS = 1.0  # for the program to exit after its stdin is closed
+_KILL_SECONDS = 1.0  # for the program to exit after SIGTERM
 _CHUNK = 1 << 16
-_ANSWER_TO = re.compile(rb'^\s*\{[^{]*?"id"\s*:\s*(\d+)|"id"\s*:\s*(\d+)\s*\}\s*$')
+_MESSAGE_ID = re.compile(rb'^\s*\{[^{]*?"id"\s*:\s*(\d+)|"id"\s*:\s*(\d+)\s*\}\s*$')
 
 
 class ProcessTransport(ClientTransport):
-    """One program that speaks MCP over stdin and stdout. `ended` is called when it closes its output."""
+    """A local MCP server over stdin and stdout. `on_end` is called when it closes its stdout."""
 
     def __init__(
         self,
         server: McpServer,
         *,
         most_message_bytes: int,
-        ended: "Callable[[ProcessTransport], None]",
+        on_end: "Callable[[ProcessTransport], None]",
         questions: ServerQuestions | None = None,
     ) -> None:
         self._server = server
         self._most_message_bytes = most_message_bytes
-        self._ended = ended
+        self._on_end = on_end
         self._questions = questions
         self._log = b""
 
     @property
     def log(self) -> str:
-        """The end of what the program wrote to stderr."""
+        """The last stderr output of the program."""
         return self._log.decode("utf-8", "replace")
 
     @asynccontextmanager
     async def connect_session(
         self, *, transport_options: TransportOptions | None = None, **session_kwargs: Unpack[SessionKwargs]
     ) -> AsyncGenerator[ClientSession, None]:
-        """Start the program, and end it with the block."""
+        """Run the program while the `with` block runs."""
         process = await anyio.open_process(
             [self._server.command, *self._server.arguments],
             stdin=PIPE,
@@ -206,52 +204,52 @@ class ProcessTransport(ClientTransport):
             stderr=PIPE,
             env={**get_default_environment(), **self._server.environment},
             cwd=self._server.folder,
-            start_new_session=True,  # it may start others; they end with it
+            start_new_session=True,  # so that its child processes can be terminated with it
         )
         incoming, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         outgoing, sent = anyio.create_memory_object_stream[SessionMessage](0)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._read, process, incoming)
             tasks.start_soon(self._write, process, sent)
-            tasks.start_soon(self._drain, process)
+            tasks.start_soon(self._read_stderr, process)
             try:
-                options = relaying(session_kwargs, self._questions)
-                async with received, outgoing, RelaySession(received, outgoing, **options) as session:
+                options = with_question_callbacks(session_kwargs, self._questions)
+                async with received, outgoing, UncheckedSession(received, outgoing, **options) as session:
                     yield session
             finally:
                 with anyio.CancelScope(shield=True):
-                    await _end(process)
+                    await _terminate(process)
                 tasks.cancel_scope.cancel()
 
     async def _read(self, process: Process, incoming: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
         assert process.stdout is not None
         line = bytearray()
-        size = 0  # of the present line, also of what is no longer kept of it
+        size = 0  # of the current line, including the part that was dropped
         try:
             async with incoming:
                 with suppress(anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
                     while True:
                         head, *more = (await process.stdout.receive(_CHUNK)).split(b"\n")
-                        for number, piece in enumerate([head, *more]):
-                            if number:  # a line ended before this piece
+                        for position, chunk in enumerate([head, *more]):
+                            if position:  # a line ended before this chunk
                                 if message := self._message(bytes(line), size):
                                     await incoming.send(message)
                                 line, size = bytearray(), 0
-                            size += len(piece)
-                            line += piece
+                            size += len(chunk)
+                            line += chunk
                             if size > self._most_message_bytes:
-                                # Its two ends are enough to say whose answer it is.
+                                # The start and the end are enough to find the id of the message.
                                 del line[_CHUNK:-_CHUNK]
         finally:
-            self._ended(self)
+            self._on_end(self)
 
     def _message(self, line: bytes, size: int) -> SessionMessage | None:
         if size > self._most_message_bytes:
-            return _too_large(line, size, self._most_message_bytes)
+            return _too_large_error(line, size, self._most_message_bytes)
         try:
             return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
         except ValidationError:
-            return None  # a program that prints where it should speak; what waits for an answer has its time limit
+            return None  # not MCP, such as debug output; a call that waits for an answer has a timeout
 
     async def _write(self, process: Process, sent: MemoryObjectReceiveStream[SessionMessage]) -> None:
         assert process.stdin is not None
@@ -261,25 +259,27 @@ class ProcessTransport(ClientTransport):
                     text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                     await process.stdin.send(text.encode() + b"\n")
 
-    async def _drain(self, process: Process) -> None:
+    async def _read_stderr(self, process: Process) -> None:
         assert process.stderr is not None
         with suppress(anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
             while True:
                 self._log = (self._log + await process.stderr.receive(_CHUNK))[-LOG_CHARACTERS:]
 
 
-def _too_large(line: bytes, size: int, most: int) -> SessionMessage | None:
-    """An error in place of an answer that nobody should have to hold; None if it does not show whose answer it was."""
-    found = _ANSWER_TO.search(line[:_CHUNK]) or _ANSWER_TO.search(line[-_CHUNK:])
+def _too_large_error(line: bytes, size: int, most: int) -> SessionMessage | None:
+    """An error response in place of a message that is too large; None if the message has no id."""
+    found = _MESSAGE_ID.search(line[:_CHUNK]) or _MESSAGE_ID.search(line[-_CHUNK:])
     if found is None:
         return None
-    number = int(found[1] or found[2])
+    message_id = int(found[1] or found[2])
     text = f"its answer is too large: {size:,} bytes, at most {most:,}"
-    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=number, error=ErrorData(code=INTERNAL_ERROR, message=text)))
+    return SessionMessage(
+        JSONRPCError(jsonrpc="2.0", id=message_id, error=ErrorData(code=INTERNAL_ERROR, message=text))
+    )
 
 
-async def _end(process: Process) -> None:
-    """Close its input, wait a moment, then end it and all that it started."""
+async def _terminate(process: Process) -> None:
+    """Close its stdin, wait a moment, then terminate the process and its children."""
     assert process.stdin is not None
     with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
         await process.stdin.aclose()
@@ -294,22 +294,20 @@ async def _end(process: Process) -> None:
         await process.aclose()
 
 
-# One connection to an MCP server while it lasts: the SDK's client, its transport, and who listens for news.
-
 _CLIENT = mcp_types.Implementation(name="toolcrib", version=version("toolcrib"))
 _CLOSE_SECONDS = 5.0
 
 
 class McpLink:
-    """Opened once and closed once. What it raises is the libraries' own; `status` and `log` tell more."""
+    """One session with a server. It raises the exceptions of the libraries; `status` and `log` have the details."""
 
     def __init__(
         self,
         server: McpServer,
         limits: McpLimits,
         *,
-        news: asyncio.Event,
-        ended: "Callable[[McpLink], None]",
+        changed: asyncio.Event,
+        on_end: "Callable[[McpLink], None]",
         auth: "httpx2.Auth | None" = None,
         questions: ServerQuestions | None = None,
     ) -> None:
@@ -317,59 +315,61 @@ class McpLink:
         self._transport: ProcessTransport | HttpTransport
         if server.transport == "stdio":
             self._transport = ProcessTransport(
-                server, most_message_bytes=size, ended=lambda _: ended(self), questions=questions
+                server, most_message_bytes=size, on_end=lambda _: on_end(self), questions=questions
             )
         else:
             self._transport = HttpTransport(server, most_message_bytes=size, auth=auth, questions=questions)
-        self._news = news
-        self._listening: asyncio.Task[None] | None = None
-        self.client: Client[Any] = Client(self._transport, message_handler=_News(news), client_info=_CLIENT)
+        self._changed = changed
+        self._listener: asyncio.Task[None] | None = None
+        self.client: Client[Any] = Client(
+            self._transport, message_handler=_ListChangedHandler(changed), client_info=_CLIENT
+        )
 
     @property
     def log(self) -> str:
-        """The end of what a server on this machine wrote to stderr: for people, never for a model."""
+        """The last stderr output of a local server: for people, never for a model."""
         return self._transport.log if isinstance(self._transport, ProcessTransport) else ""
 
     @property
     def status(self) -> int | None:
-        """The status of the last request over HTTP, if it was refused."""
+        """The status of the last HTTP request, if it was an error."""
         return self._transport.watched.refusal if isinstance(self._transport, HttpTransport) else None
 
-    def take_cut(self) -> bool:
-        """Whether an answer was too large since somebody asked."""
+    def pop_cut(self) -> bool:
+        """Whether a response was too large since the last call of this method."""
         if not isinstance(self._transport, HttpTransport):
             return False
         cut, self._transport.watched.cut = self._transport.watched.cut, False
         return cut
 
     async def open(self) -> None:
-        """Start the program, or reach the server, and say hello."""
+        """Start the program or connect to the server, and initialize the session."""
         await self.client.__aenter__()
         capabilities = self.client.server_capabilities
-        tells = capabilities is not None and capabilities.tools is not None and capabilities.tools.list_changed
-        if tells and self.client.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            self._listening = asyncio.create_task(self._listen())
+        notifies = capabilities is not None and capabilities.tools is not None and capabilities.tools.list_changed
+        if notifies and self.client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            self._listener = asyncio.create_task(self._listen())
 
     async def close(self) -> None:
-        """End it, and the program if it is one."""
-        if self._listening is not None:
-            self._listening.cancel()
-            self._listening = None
-        with suppress(Exception):  # foreign code: the server, through several libraries; it is on its way out
+        """Close the session, and stop the program of a local server."""
+        if self._listener is not None:
+            self._listener.cancel()
+            self._listener = None
+        with suppress(Exception):  # foreign code: whatever the server or the MCP libraries raise while closing
             async with asyncio.timeout(_CLOSE_SECONDS):
                 await self.client.close()
 
     async def _listen(self) -> None:
-        """In the newer protocol, news of tools come only to those who listen."""
-        with suppress(Exception):  # foreign code, as above; without news there is still the look from time to time
+        """Subscribe to changes of the tools. The newer protocol sends notifications only to subscribers."""
+        with suppress(Exception):  # foreign code, as above; without notifications, the tools are still polled
             async with listen(self.client.session, tools_list_changed=True) as changes:
                 async for _ in changes:
-                    self._news.set()
+                    self._changed.set()
 
 
-class _News(MessageHandler):
-    def __init__(self, news: asyncio.Event) -> None:
-        self._news = news
+class _ListChangedHandler(MessageHandler):
+    def __init__(self, changed: asyncio.Event) -> None:
+        self._changed = changed
 
     async def on_tool_list_changed(self, message: mcp_types.ToolListChangedNotification) -> None:
-        self._news.set()
+        self._changed.set()

@@ -24,6 +24,7 @@ from toolcrib.sources.mcp.questions import ServerQuestions
 from toolcrib.sources.mcp.transport import McpLink
 from toolcrib.sources.source import Breaker, Clock, SourceState
 from toolcrib.tools.text import clean
+from toolcrib.tools.tool import current_call
 
 # What went wrong with an MCP server, in our own words: short, true, and without what an error may carry along.
 
@@ -211,7 +212,7 @@ class McpConnection:
             async with asyncio.timeout(seconds) as limit:
                 with self._questions.during(context, limit, seconds):
                     result = await link.client.call_tool_mcp(
-                        name, dict(arguments), progress_handler=progress or _unheard
+                        name, dict(arguments), progress_handler=progress or _unheard, meta=_call_meta()
                     )
         except TimeoutError:
             self._calls.failed()
@@ -311,3 +312,9 @@ class McpConnection:
 
 async def _unheard(progress: float, total: float | None, message: str | None) -> None:
     """Takes progress that nobody asked about; the library's own default writes it to the log."""
+
+
+def _call_meta() -> dict[str, Any] | None:
+    """What a server gets beside the arguments, so that it can refuse a call that comes twice or too late."""
+    call = current_call()
+    return None if call is None else {"toolcrib/call-id": call.id, "toolcrib/fence": call.fence}

@@ -74,6 +74,14 @@ class PostgresServer:
         self._control("stop")
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def halt(self) -> None:
+        """Stop it, and leave everything where it is."""
+        self._control("stop")
+
+    def resume(self) -> None:
+        """Start it again after `halt`."""
+        self._control("start")
+
     def restart(self) -> None:
         """Cut every connection, and be back."""
         self._control("restart")

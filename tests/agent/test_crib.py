@@ -86,11 +86,12 @@ async def test_a_crib_streams_what_happens() -> None:
 
 async def test_stopping_the_stream_stops_the_run() -> None:
     catalog = Catalog()
-    stopped = asyncio.Event()
+    began, stopped = asyncio.Event(), asyncio.Event()
 
     @catalog.tool
     async def wait() -> str:
         """Wait for something that never comes."""
+        began.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -102,7 +103,7 @@ async def test_stopping_the_stream_stops_the_run() -> None:
         async with aclosing(crib.stream("Wait")) as events:
             async for event in events:
                 if isinstance(event, ToolStarted):
-                    await asyncio.sleep(0)  # the tool begins
+                    await began.wait()
                     break
         assert (await crib.run("Still there?")).answer == "Hello again."
     assert stopped.is_set()

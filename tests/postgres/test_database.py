@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg import AsyncConnection
+from psycopg_pool import PoolTimeout
 
 from benchmarks.postgres_server import PostgresServer
 from toolcrib.errors import MissingExtraError, StoreError
@@ -252,7 +253,12 @@ async def test_who_finds_no_free_connection_is_told(postgres_url: str, monkeypat
         (psycopg.errors.CannotConnectNow("the database system is starting up"), True),
         (psycopg.OperationalError("FATAL:  the database system is starting up"), True),
         (psycopg.OperationalError('FATAL:  password authentication failed for user "crib"'), False),
-        (psycopg.errors.ConnectionTimeout("connection timeout expired"), False),
+        (psycopg.errors.ConnectionTimeout("connection timeout expired"), True),
+        (PoolTimeout("couldn't get a connection after 1.00 sec"), True),
+        (psycopg.OperationalError("FATAL:  the database system is not yet accepting connections"), True),
+        (psycopg.OperationalError("FATAL:  the database system is in recovery mode"), True),
+        (psycopg.OperationalError("FATAL:  sorry, too many clients already"), True),
+        (psycopg.errors.TooManyConnections("too many connections for role"), True),
         (psycopg.errors.UniqueViolation("duplicate key"), False),
         (ValueError("no error of the driver"), False),
     ],

@@ -46,6 +46,8 @@ def test_a_document_says_what_it_is() -> None:
         "usage": {},
         "confirmations": [],
         "events": [],
+        "calls": [],
+        "fence": 0,
     }
 
 

@@ -17,6 +17,7 @@ from toolcrib.errors import SessionBusyError, SessionLostError, StoreError
 from toolcrib.postgres.sessions import PostgresStore
 from toolcrib.stores import lease as owner
 from toolcrib.stores.lease import Heartbeat, Lease, Owner
+from toolcrib.stores.sqlite.file import SqliteFile
 from toolcrib.stores.sqlite.store import SqliteStore
 from toolcrib.stores.store import Store
 
@@ -289,3 +290,44 @@ def test_without_proc_a_process_is_gone_only_if_the_system_says_so(
 
 def _forbidden(pid: int, signal: int) -> None:
     raise PermissionError
+
+
+async def test_a_lease_of_a_clock_that_was_far_ahead_runs_out_like_any_other(store: Store, clock: Clock) -> None:
+    clock.forward(days=800)
+    async with store.open("shop"):  # and is not heard of again
+        clock.forward(days=-800)
+        with pytest.raises(SessionBusyError):
+            async with store.open("shop"):
+                pass  # pragma: no cover
+        clock.forward(seconds=31)
+        async with store.open("shop") as session:
+            assert session.fence == 2
+
+
+async def test_a_holder_whose_clock_was_far_ahead_keeps_the_session_by_renewing_it(store: Store, clock: Clock) -> None:
+    clock.forward(days=800)
+    async with store.open("shop") as first:
+        clock.forward(days=-800)
+        with pytest.raises(SessionBusyError):
+            async with store.open("shop"):
+                pass  # pragma: no cover
+        clock.forward(seconds=20)
+        await first.append(["still here"])
+        clock.forward(seconds=20)
+        with pytest.raises(SessionBusyError):
+            async with store.open("shop"):
+                pass  # pragma: no cover
+
+
+async def test_a_session_that_could_not_be_given_back_is_free_for_its_own_process(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    file = SqliteFile(path)
+    async with SqliteStore(file) as store:
+        async with store.open("shop") as session:
+            await session.append(["kept"])
+            await file.read(lambda connection: connection.execute("PRAGMA query_only = ON"))
+        await file.read(lambda connection: connection.execute("PRAGMA query_only = OFF"))
+        assert not await store.is_open("shop")
+    await file.close()
+    async with SqliteStore(path) as store, store.open("shop") as session:
+        assert session.history == ("kept",)

@@ -103,7 +103,7 @@ async def test_a_store_of_a_newer_version_is_refused_and_left_alone(version_1: P
     before = fingerprint(version_1)
     with pytest.raises(StoreError) as raised:
         await SqliteStore(version_1).sessions()
-    assert "was written by a newer Toolcrib (form 99; this one knows forms up to 2)" in str(raised.value)
+    assert "was written by a newer Toolcrib (form 99; this one knows forms up to 3)" in str(raised.value)
     assert raised.value.hint == "Update Toolcrib: pip install --upgrade toolcrib"
     assert fingerprint(version_1) == before
     assert os.listdir(version_1.parent) == ["old.db"]
@@ -112,7 +112,7 @@ async def test_a_store_of_a_newer_version_is_refused_and_left_alone(version_1: P
 async def test_a_store_that_was_brought_up_by_another_process_meanwhile_is_refused(tmp_path: Path) -> None:
     async with SqliteStore(tmp_path / "s.db") as store, store.open("s") as session:
         with closing(sqlite3.connect(tmp_path / "s.db")) as newer:
-            newer.execute("PRAGMA user_version = 3")
+            newer.execute(f"PRAGMA user_version = {CURRENT + 1}")
         with pytest.raises(StoreError, match="newer Toolcrib"):
             await session.append(["hello"])
         assert session.history == ()

@@ -1,17 +1,23 @@
 """A process of its own that works on a store, told what to do by its arguments, and how a test talks with it."""
 
 import asyncio
+import os
+import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 from tests.support import ROOT
+from tests.support.agent import scripted
 from toolcrib.errors import SessionBusyError
 from toolcrib.memory.working import Outcome, WorkingMemory
 from toolcrib.stores.record import Confirmation
 from toolcrib.stores.store import open_store
+from toolcrib.tools.tool import current_call
 
 PATIENCE_SECONDS = 120
 
@@ -93,6 +99,43 @@ async def compete(place: str, name: str) -> None:
     say("done")
 
 
+def _add_line(file: Path, text: str) -> None:
+    with file.open("a") as lines:
+        lines.write(f"{text}\n")
+
+
+async def order(place: str, ledger: str) -> None:
+    """Let an agent place an order, and stop when the model's call is kept and not yet made."""
+    from toolcrib.agent.crib import Crib
+    from toolcrib.agent.runner import run
+    from toolcrib.catalog.catalog import Catalog
+
+    catalog = Catalog()
+
+    @catalog.tool
+    async def place_order(number: int) -> str:
+        """Place an order."""
+        call = current_call()
+        assert call is not None
+        await asyncio.to_thread(_add_line, Path(ledger), str(call.fence))
+        return f"order {number} is placed"
+
+    _, model = scripted([("place_order", {"number": 7})], "Done.")
+    async with open_store(place) as store, store.open("s") as session:
+        keep = session.append
+
+        async def keep_and_stop(messages: Iterable[Any] = (), **rest: Any) -> None:
+            said = list(messages)
+            await keep(said, **rest)
+            if any(message["kind"] == "response" for message in said):
+                say("kept")
+                os.kill(os.getpid(), signal.SIGSTOP)
+
+        session.append = keep_and_stop  # type: ignore[method-assign] - stands between keeping and calling
+        done = await run(session, "Order number 7", crib=Crib(catalog, model=model, mode="direct"))
+        say(done.failed.message if done.failed else done.answer)
+
+
 if __name__ == "__main__":
-    tasks = {"write": write_until_killed, "hold": hold, "try": try_to_open, "compete": compete}
+    tasks = {"write": write_until_killed, "hold": hold, "try": try_to_open, "compete": compete, "order": order}
     asyncio.run(tasks[sys.argv[1]](*sys.argv[2:]))

@@ -30,7 +30,7 @@ from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.modes import Mode
 from toolcrib.discovery.protocols import Delivery, Guidance
 from toolcrib.discovery.surfaces.search import search_surface
-from toolcrib.discovery.toolbox import Surface, Toolbox
+from toolcrib.discovery.toolbox import Begin, Surface, Toolbox
 from toolcrib.errors import ToolcribError
 from toolcrib.policy.policy import Policy
 from toolcrib.search.interface import LazyIndex, SearchIndex
@@ -189,7 +189,11 @@ class Crib:
         return LazyIndex(self.catalog) if self.index is None else self.index
 
     def toolbox(
-        self, snapshot: Mapping[str, Any] | None = None, *, watch: Callable[[Tool, ToolResult], None] | None = None
+        self,
+        snapshot: Mapping[str, Any] | None = None,
+        *,
+        watch: Callable[[Tool, ToolResult], None] | None = None,
+        begin: Begin | None = None,
     ) -> Toolbox:
         """A toolbox for one session: a new one, or as it was when the snapshot was taken."""
         options: dict[str, Any] = {
@@ -199,6 +203,7 @@ class Crib:
             "surface": self.surface,
             "mode": self.mode,
             "watch": watch,
+            "begin": begin,
             **self.toolbox_options,
         }
         if snapshot is None:

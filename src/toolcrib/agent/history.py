@@ -4,7 +4,7 @@ Messages are kept as Pydantic AI writes them, less the instructions, which are m
 kept; what is sent is a window, which moves only between turns and in leaps, because each move costs the prompt cache.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, cast
 
@@ -26,12 +26,66 @@ def dump_messages(messages: Iterable[ModelMessage]) -> list[dict[str, Any]]:
     return dumped
 
 
-def load_messages(stored: Sequence[Any], *, most: int = MOST_MESSAGES, keep: int = KEEP_MESSAGES) -> list[ModelMessage]:
+MAY_HAVE_HAPPENED = (
+    "This call was begun and cut off: it may have happened (call id {id}). "
+    "Find out before you do anything again; do not repeat it blindly."
+)
+
+
+def call_id(session: str, messages: int, model_call: str) -> str:
+    """The id of a call in a session whose history has so many messages, the last one with the call."""
+    return f"{session}:{messages}:{model_call}"
+
+
+def load_messages(
+    stored: Sequence[Any],
+    *,
+    most: int = MOST_MESSAGES,
+    keep: int = KEEP_MESSAGES,
+    session: str = "",
+    begun: Collection[str] = (),
+) -> list[ModelMessage]:
     """What goes along with the next turn: the window, with every call answered.
 
-    A call whose run was stopped gets a result that says so.
+    A call whose run was stopped gets a result that says so; one that was `begun`, that it may have happened.
     """
+    if begun:
+        stored = _with_unfinished(stored, session, begun)
     return repair_messages(ModelMessagesTypeAdapter.validate_python(window(stored, most=most, keep=keep)))
+
+
+def _with_unfinished(stored: Sequence[Any], session: str, begun: Collection[str]) -> list[Any]:
+    """The messages, with a result for each call that was begun and has none."""
+    told: list[Any] = []
+    for at, message in enumerate(stored):
+        told.append(message)
+        if _kind(message) != "response":
+            continue
+        calls = [part for part in _parts(message) if part.get("part_kind") == "tool-call"]
+        answered = {part.get("tool_call_id") for part in _answers(stored, at)}
+        results = [
+            {
+                "part_kind": "tool-return",
+                "tool_name": call["tool_name"],
+                "tool_call_id": call["tool_call_id"],
+                "content": MAY_HAVE_HAPPENED.format(id=id),
+                "outcome": "failed",
+            }
+            for call in calls
+            if call.get("tool_call_id") not in answered
+            and (id := call_id(session, at + 1, str(call.get("tool_call_id")))) in begun
+        ]
+        if results:
+            told.append({"kind": "request", "parts": results})
+    return told
+
+
+def _answers(stored: Sequence[Any], at: int) -> Iterator[dict[str, Any]]:
+    """The parts of the requests between one response and the next."""
+    for message in stored[at + 1 :]:
+        if _kind(message) == "response":
+            return
+        yield from _parts(message)
 
 
 def window(stored: Sequence[Any], *, most: int = MOST_MESSAGES, keep: int = KEEP_MESSAGES) -> list[Any]:

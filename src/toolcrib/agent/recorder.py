@@ -26,8 +26,8 @@ from pydantic_ai.messages import (
 
 from toolcrib.agent import events
 from toolcrib.agent.crib import Crib
-from toolcrib.agent.history import dump_messages, new_parts
-from toolcrib.agent.toolset import Call, PassThroughValidator, shown_arguments
+from toolcrib.agent.history import call_id, dump_messages, new_parts
+from toolcrib.agent.toolset import Call, PassThroughValidator, model_call, shown_arguments
 from toolcrib.discovery.handover import Discovered
 from toolcrib.discovery.surfaces.display import SOURCE
 from toolcrib.discovery.tokens import count_tokens, is_exact
@@ -37,7 +37,7 @@ from toolcrib.memory.entities import Reading
 from toolcrib.memory.working import WorkingMemory
 from toolcrib.stores.session import Session
 from toolcrib.tools.result import ToolResult
-from toolcrib.tools.tool import Tool
+from toolcrib.tools.tool import CurrentCall, Tool, current_call
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class Recorder:
         self._crib = crib
         self._session = session
         self._emit = emit
-        self.toolbox = crib.toolbox(session.toolbox, watch=self._read_result)
+        self.toolbox = crib.toolbox(session.toolbox, watch=self._read_result, begin=self._begin_call)
         self.report = Report(model=model)
         self._memory = session.memory  # the newest; written with the next save
         self._log: list[Any] = []  # the events since the last save
@@ -150,6 +150,25 @@ class Recorder:
     def _is_discovery(self, name: str) -> bool:
         """Whether a tool is for finding others; `execute_tool` of a surface calls them."""
         return name != EXECUTE_TOOL and any(tool.name == name for tool in self.toolbox.surface)
+
+    # Calls
+
+    async def _begin_call(self, tool: Tool) -> CurrentCall:
+        """Mark a call as begun, in the transaction that proves that the session is still ours, just before it is made.
+
+        The answer with the call is stored by now, so the length of the history tells calls with the same id apart.
+        """
+        session, made_by = self._session, model_call()
+        id = call_id(session.id, len(session.history), made_by.next_id())
+        outer = current_call()
+        if outer is not None and outer.within is not None:  # an agent that is a tool: its own session is in memory
+            return await outer.within(f"{outer.id}/{id}", tool.name)
+        return await self._mark(id, tool.name)
+
+    async def _mark(self, id: str, tool: str) -> CurrentCall:
+        session = self._session
+        await session.begin_call(id, tool)
+        return CurrentCall(id=id, session=session.id, tenant=session.tenant, fence=session.fence, within=self._mark)
 
     # Results
 

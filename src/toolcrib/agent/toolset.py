@@ -9,6 +9,7 @@ repair of arguments, time limits and confirmation hold here as everywhere else.
 import json
 import time
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias, cast
@@ -171,6 +172,27 @@ class Call:
     took_ms: float
 
 
+@dataclass(slots=True)
+class ModelCall:
+    """A call of the model that is being made; it may run several tools, one after the other."""
+
+    id: str
+    tools: int = 0
+
+    def next_id(self) -> str:
+        """An id for the next tool that it runs."""
+        self.tools += 1
+        return self.id if self.tools == 1 else f"{self.id}:{self.tools}"
+
+
+_model_call: ContextVar[ModelCall] = ContextVar("toolcrib_model_call")
+
+
+def model_call() -> ModelCall:
+    """The call of the model that this code runs in."""
+    return _model_call.get()
+
+
 Toolboxes: TypeAlias = Callable[[RunContext[AgentDepsT]], Toolbox]
 
 
@@ -270,7 +292,11 @@ class CribToolset(AbstractToolset[AgentDepsT]):
     ) -> str:
         """Call a tool. Whatever goes wrong becomes a failed result for the model, and never ends the run."""
         began = time.perf_counter()
-        result = await self._result(name, raw_arguments(tool_args), ctx)
+        before = _model_call.set(ModelCall(ctx.tool_call_id or ""))
+        try:
+            result = await self._result(name, raw_arguments(tool_args), ctx)
+        finally:
+            _model_call.reset(before)
         took_ms = (time.perf_counter() - began) * 1_000
         if self._list_named and isinstance(found := result.value, Discovered):
             self._named = found.named

@@ -122,7 +122,13 @@ class Turn:
     async def answer(self, opening: TurnInput) -> str:
         """Run until the model answers; every further try of a request that failed happens here."""
         limits = self._crib.limits
-        stored = load_messages(self._session.history, most=limits.most_messages, keep=limits.keep_messages)
+        stored = load_messages(
+            self._session.history,
+            most=limits.most_messages,
+            keep=limits.keep_messages,
+            session=self._session.id,
+            begun={call.id for call in self._session.calls},
+        )
         await self._summarize()
         messages = [*stored, *opening.messages]
         text, attempt = opening.text, 1

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
@@ -15,12 +15,12 @@ from toolcrib.discovery.confirmation import Approval, PendingApproval
 from toolcrib.discovery.modes import Mode
 from toolcrib.discovery.tokens import definition_tokens
 from toolcrib.discovery.visibility import visibility_for
-from toolcrib.errors import SnapshotError
+from toolcrib.errors import SessionLostError, SnapshotError
 from toolcrib.policy.policy import Decision, Policy, Verdict
 from toolcrib.search.interface import SearchIndex
 from toolcrib.search.result import SearchResult
 from toolcrib.tools.result import ToolResult
-from toolcrib.tools.tool import Tool
+from toolcrib.tools.tool import CurrentCall, Tool, within_call
 
 VERSION = 1  # of snapshots
 MOST_NAMES = 1_000  # active ones, with those of tools that are gone: far more than fit into a prompt
@@ -108,6 +108,9 @@ logger = logging.getLogger(__name__)
 TIMEOUT_SECONDS = 60.0
 
 
+Begin: TypeAlias = Callable[[Tool], Awaitable[CurrentCall]]
+
+
 @dataclass(frozen=True, slots=True)
 class Execution:
     """Runs the tools of one toolbox: with a time limit, and with whatever they raise as a failed result."""
@@ -115,12 +118,19 @@ class Execution:
     timeout_seconds: float | None = TIMEOUT_SECONDS
     # Called with the result of every tool that ran, also when another tool called it.
     watch: Callable[[Tool, ToolResult], None] | None = None
+    # Called immediately before a tool; when it raises, the tool is not called.
+    begin: "Begin | None" = None
 
     async def run(
         self, tool: Tool, arguments: Mapping[str, Any], context: object, *, limited: bool = True
     ) -> ToolResult:
         """Run a tool. One that calls others has no limit: each of those has, and its message says more."""
-        result = await _outcome(tool, arguments, context, self.timeout_seconds if limited else None)
+        seconds = self.timeout_seconds if limited else None
+        if self.begin is not None and limited:
+            with within_call(await self.begin(tool)):
+                result = await _outcome(tool, arguments, context, seconds)
+        else:
+            result = await _outcome(tool, arguments, context, seconds)
         if self.watch is not None:
             self.watch(tool, result)
         return result
@@ -131,6 +141,8 @@ async def _outcome(tool: Tool, arguments: Mapping[str, Any], context: object, se
     try:
         async with limit:
             return ToolResult.of(await tool.call(arguments, context))
+    except SessionLostError:  # of a call within this one: whoever runs us is no longer allowed to
+        raise
     except Exception as error:  # foreign code: the tool
         if seconds is not None and limit.expired():
             return refusals.timed_out(tool.name, seconds)
@@ -176,6 +188,7 @@ class Toolbox:
         timeout_seconds: float | None = TIMEOUT_SECONDS,
         size_of: Callable[[Tool], int] = definition_tokens,
         watch: Callable[[Tool, ToolResult], None] | None = None,
+        begin: Begin | None = None,
     ) -> None:
         self.catalog = catalog
         self.policy = policy
@@ -188,7 +201,7 @@ class Toolbox:
         self._activation = ActiveTools()
         self._inactive: Inactive = inactive
         self._budget_tokens = budget_tokens
-        self._execution = Execution(timeout_seconds, watch)
+        self._execution = Execution(timeout_seconds, watch, begin)
         self._size_of = size_of
         self._make_surface = surface
         self._surface: dict[str, Tool] = {}

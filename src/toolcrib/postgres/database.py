@@ -8,7 +8,7 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -75,7 +75,8 @@ def _shown(parameters: dict[str, str]) -> str:
     return f"postgresql://{user}{parameters.get('host', '')}{port}/{parameters.get('dbname', '')}"
 
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 40.0  # a database that is away for 30 seconds is reached again within these
+RECONNECT_SECONDS = 1.0  # between two tries to connect: the pool alone would wait twice as long each time
 OPENING_SECONDS = 5.0  # a database that was never reached may be just starting, but more likely its address is wrong
 ASK_AGAIN_SECONDS = 0.1
 
@@ -121,8 +122,8 @@ class PostgresDatabase:
         from toolcrib.postgres.errors import translated_errors
 
         with translated_errors(self.place):
-            async with (await self._pool()).connection() as connection:
-                yield connection
+            async with AsyncExitStack() as stack:
+                yield await self._again_when_lost(lambda: self._enter(stack))
 
     @asynccontextmanager
     async def transaction(self) -> "AsyncGenerator[AsyncConnection[Any]]":
@@ -159,8 +160,10 @@ class PostgresDatabase:
         """
 
         async def attempt() -> Result:
-            async with (await self._pool()).connection() as connection, connection.transaction():
-                return await work(connection)
+            async with AsyncExitStack() as stack:
+                connection = await self._enter(stack)
+                async with connection.transaction():
+                    return await work(connection)
 
         return await self._again_when_lost(attempt)
 
@@ -168,8 +171,8 @@ class PostgresDatabase:
         """Let `work` send one statement, kept at once; otherwise like `write`, and cheaper."""
 
         async def attempt() -> Result:
-            async with (await self._pool()).connection() as connection:
-                return await work(connection)
+            async with AsyncExitStack() as stack:
+                return await work(await self._enter(stack))
 
         return await self._again_when_lost(attempt)
 
@@ -177,7 +180,9 @@ class PostgresDatabase:
         """What `work` reads, all of it from one moment."""
 
         async def attempt() -> Result:
-            async with (await self._pool()).connection() as connection, connection.transaction():
+            async with AsyncExitStack() as stack:
+                connection = await self._enter(stack)
+                await stack.enter_async_context(connection.transaction())
                 await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
                 return await work(connection)
 
@@ -218,6 +223,10 @@ class PostgresDatabase:
                         raise
                 await asyncio.sleep(ASK_AGAIN_SECONDS)
 
+    async def _enter(self, stack: AsyncExitStack) -> "AsyncConnection[Any]":
+        """A connection until the stack ends. Each try lets the pool connect at once if it has given up meanwhile."""
+        return await stack.enter_async_context((await self._pool()).connection(timeout=RECONNECT_SECONDS))
+
     async def _pool(self) -> "AsyncConnectionPool[Any]":
         loop = asyncio.get_running_loop()
         if self._room is None or self._room.loop is not loop or self._room.process != os.getpid():
@@ -249,6 +258,7 @@ class PostgresDatabase:
             min_size=1,
             max_size=self._most_connections,
             timeout=PATIENCE_SECONDS,
+            reconnect_timeout=RECONNECT_SECONDS,  # then it gives up, and the next who asks makes it try at once
             check=AsyncConnectionPool.check_connection,  # one that broke while nobody used it is not handed out
             open=False,
         )

@@ -9,6 +9,7 @@ from psycopg_pool import PoolTimeout
 
 from toolcrib.errors import StoreError
 
+_FULL = "Raise `max_connections` of PostgreSQL, put a pooler before it, or run fewer replicas."
 _START = "Check that PostgreSQL runs, and its address, user and password in TOOLCRIB_STORE or --store."
 
 # By class, the first that fits. The driver's own words, told where ours end, never hold the password.
@@ -21,20 +22,23 @@ _WORDS: tuple[tuple[type[psycopg.Error], str, str], ...] = (
 )
 
 
+# What a server says to a new connection while it goes down, comes up or is full: later it will say something else.
+_PASSING = ("starting up", "shutting down", "terminating", "not yet accepting connections", "in recovery mode")
+_TOO_MANY = ("too many clients", "too many connections", "remaining connection slots")
+
+
 def is_connection_lost(error: BaseException) -> bool:
     """Whether the connection broke, so that another one may do better."""
-    if isinstance(error, (PoolTimeout, psycopg.errors.ConnectionTimeout)):
-        return False  # it was waited for long enough
-    if isinstance(error, psycopg.InterfaceError):
+    if isinstance(error, (PoolTimeout, psycopg.InterfaceError)):
         return True
     if not isinstance(error, psycopg.OperationalError):
         return False
     if error.sqlstate is not None:
-        return error.sqlstate.startswith(("08", "57P0"))  # 57P0x: the server goes down, or comes up
+        return error.sqlstate.startswith(("08", "57P0", "53300"))  # 57P0x: it goes down, or comes up; 53300: too many
     # Without a state the driver speaks: of a connection that ended, or of one that did not come about. A server that
     # refuses us (a wrong password) will do so again, unless it is only on its way down or up.
     said = str(error)
-    return "FATAL" not in said or "starting up" in said or "shutting down" in said or "terminating" in said
+    return "FATAL" not in said or any(words in said for words in (*_PASSING, *_TOO_MANY))
 
 
 @contextmanager
@@ -54,6 +58,8 @@ def said_by_us(error: psycopg.Error, place: str) -> StoreError:
         if isinstance(error, kind):
             return StoreError(f"The database {place} {problem}.", hint=hint)
     said = (str(error).strip() or type(error).__name__).splitlines()[0].rpartition("failed: ")[2].rstrip(".")
+    if any(words in said for words in _TOO_MANY):
+        return StoreError(f"The database {place} has no connection left: {said}.", hint=_FULL)
     if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
         return StoreError(f"The database {place} cannot be reached: {said}.", hint=_START)
     return StoreError(f"The database {place} cannot do this: {said}.")

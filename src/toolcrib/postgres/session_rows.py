@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Any, LiteralString
 
 from toolcrib.errors import SessionBusyError, UnknownSessionError
 from toolcrib.postgres.migrations import Component, Migration
-from toolcrib.stores.lease import Lease, Owner
+from toolcrib.stores.lease import Lease, Owner, unreleased
 from toolcrib.stores.record import (
+    CALL_COLUMNS,
     COLUMNS,
     SESSION_COLUMNS,
+    BegunCall,
     Confirmation,
     LoggedEvent,
     Refusal,
@@ -16,6 +18,7 @@ from toolcrib.stores.record import (
     SessionInfo,
     SessionRecord,
     Step,
+    call_row,
     confirmation_row,
     from_microseconds,
     microseconds,
@@ -78,15 +81,61 @@ async def _holder(
 ) -> Owner | None:
     row = await (
         await connection.execute(
-            f"SELECT expires_at > {NOW}, host, pid, started FROM toolcrib_leases"
+            f"SELECT token, expires_at > {NOW}, host, pid, started FROM toolcrib_leases"
             f" WHERE tenant = %(tenant)s AND session = %(session)s AND token <> %(unless)s {locked}",
             {"tenant": tenant, "session": session, "unless": unless, "now": now},
         )
     ).fetchone()
-    if row is None or not row[0]:
+    if row is None or row[0] in unreleased or not row[1]:
         return None
-    holder = Owner(*row[1:])
+    holder = Owner(*row[2:])
     return None if holder.is_gone() else holder
+
+
+async def shorten(connection: "AsyncConnection[Any]", lease: Lease, now: int | None) -> bool:
+    """Let a lease that was written under a clock ahead of ours run out like any other, unless its holder renews it."""
+    changed = await connection.execute(
+        f"UPDATE toolcrib_leases SET expires_at = {EXPIRES_AT}"
+        f" WHERE tenant = %(tenant)s AND session = %(session)s AND expires_at > {NOW} + 60000000",  # `AHEAD`
+        {"tenant": lease.tenant, "session": lease.session, "now": now},
+    )
+    return changed.rowcount > 0
+
+
+async def begin_call(
+    connection: "AsyncConnection[Any]", lease: Lease, call: BegunCall, now: int | None, *, again: bool
+) -> bool | None:
+    """Mark a call as begun, once; None if the lease is not ours, False if there is a mark already.
+
+    `again` says that the connection broke when we did so before: then a mark of the same holder is ours.
+    """
+    marked = await connection.execute(
+        f"""WITH ours AS (
+            UPDATE toolcrib_leases SET expires_at = {EXPIRES_AT}
+            WHERE tenant = %(tenant)s AND session = %(session)s AND token = %(token)s RETURNING tenant, session
+        ), held AS (
+            SELECT 1 FROM toolcrib_calls WHERE tenant = %(tenant)s AND session = %(session)s AND id = %(id)s
+                AND NOT (%(again)s AND fence = %(fence)s)
+        ), begun AS (
+            INSERT INTO toolcrib_calls (tenant, session, {CALL_COLUMNS})
+            SELECT tenant, session, %(id)s, %(tool)s, %(fence)s::bigint, %(begun_at)s::bigint FROM ours
+            ON CONFLICT (tenant, session, id) DO NOTHING
+        ) SELECT NOT EXISTS (SELECT 1 FROM held) FROM ours""",
+        {
+            **named(lease),
+            **dict(zip(CALL_COLUMNS.split(", "), call_row(call), strict=True)),
+            "now": now,
+            "again": again,
+        },
+    )
+    row = await marked.fetchone()
+    return None if row is None else bool(row[0])
+
+
+async def raise_fence(connection: "AsyncConnection[Any]", tenant: str, session: str) -> None:
+    """Give the session's next holder a higher number than any before."""
+    query = "UPDATE toolcrib_sessions SET fence = fence + 1 WHERE tenant = %s AND id = %s"
+    await connection.execute(query, (tenant, session))
 
 
 async def wrote(connection: "AsyncConnection[Any]", lease: Lease, write: str) -> bool:
@@ -220,8 +269,8 @@ async def settle_confirmation(
 async def insert_session(connection: "AsyncConnection[Any]", tenant: str, record: SessionRecord) -> None:
     """A whole session, as it was read from a store, or a new one."""
     await connection.execute(
-        "INSERT INTO toolcrib_sessions (tenant, id, title, created_at, updated_at, memory, toolbox, usage)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
+        "INSERT INTO toolcrib_sessions (tenant, id, title, created_at, updated_at, memory, toolbox, usage, fence)"
+        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
         (
             tenant,
             record.id,
@@ -231,6 +280,7 @@ async def insert_session(connection: "AsyncConnection[Any]", tenant: str, record
             to_text(record.memory.to_json(), "working memory"),
             to_text(record.toolbox, "toolbox"),
             to_text(dict(record.usage), "usage"),
+            record.fence,
         ),
     )
     if record.history:
@@ -240,6 +290,11 @@ async def insert_session(connection: "AsyncConnection[Any]", tenant: str, record
             (tenant, record.id, _texts(record.history, "message")),
         )
     await insert_confirmations(connection, tenant, record.id, record.confirmations)
+    async with connection.cursor() as cursor:
+        await cursor.executemany(
+            f"INSERT INTO toolcrib_calls (tenant, session, {CALL_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s)",
+            [(tenant, record.id, *call_row(call)) for call in record.calls],
+        )
     if record.events:
         await connection.execute(
             "INSERT INTO toolcrib_events (tenant, session, position, at, event)"
@@ -344,7 +399,11 @@ async def select_session(
     history = await messages.fetchall()
     confirmations = await select_confirmations(connection, tenant, session)
     log = await select_events(connection, tenant, session, after=-1) if events else ()
-    return read_session(session, row, history, confirmations, log)
+    calls = await connection.execute(
+        f"SELECT {CALL_COLUMNS} FROM toolcrib_calls WHERE tenant = %s AND session = %s ORDER BY begun_at, id",
+        (tenant, session),
+    )
+    return read_session(session, row, history, confirmations, log, await calls.fetchall())
 
 
 async def select_infos(
@@ -405,6 +464,15 @@ SESSIONS = Component(
                     tenant {_KEY}, session {_KEY}, token text NOT NULL, host text NOT NULL, pid bigint NOT NULL,
                     started text NOT NULL, expires_at bigint NOT NULL, last_write text NOT NULL DEFAULT '',
                     PRIMARY KEY (tenant, session), {_OF_SESSION}) WITH (fillfactor = 50)""",
+            ),
+        ),
+        Migration(
+            2,
+            (
+                "ALTER TABLE toolcrib_sessions ADD COLUMN fence bigint NOT NULL DEFAULT 0",
+                f"""CREATE TABLE toolcrib_calls (
+                    tenant {_KEY}, session {_KEY}, id {_KEY}, tool text NOT NULL, fence bigint NOT NULL,
+                    begun_at bigint NOT NULL, PRIMARY KEY (tenant, session, id), {_OF_SESSION})""",
             ),
         ),
     ),

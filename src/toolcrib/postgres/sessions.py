@@ -14,8 +14,9 @@ from toolcrib.postgres.database import PostgresDatabase
 from toolcrib.postgres.migrations import version_of
 from toolcrib.postgres.notifications import SessionNotifications
 from toolcrib.postgres.session_rows import NOW, SESSIONS
-from toolcrib.stores.lease import Heartbeat, Lease, Owner, acquire
+from toolcrib.stores.lease import Heartbeat, Lease, Owner, acquire, unreleased
 from toolcrib.stores.record import (
+    BegunCall,
     Confirmation,
     LoggedEvent,
     Refusal,
@@ -67,6 +68,19 @@ class PostgresWriter:
             return await rows.insert_step(connection, self._lease, step, at=at, now=self._lease_now(), write=write)
 
         self._told(await self._database.send(keep))
+
+    async def begin_call(self, call: BegunCall) -> bool:
+        again = False
+
+        async def mark(connection: "AsyncConnection[Any]") -> bool | None:
+            nonlocal again
+            tried, again = again, True
+            return await leases.begin_call(connection, self._lease, call, self._lease_now(), again=tried)
+
+        begun = await self._database.send(mark)
+        if begun is None:
+            raise SessionLostError(self._lease.session)
+        return begun
 
     async def add_confirmation(self, confirmation: Confirmation) -> None:
         async def keep(connection: "AsyncConnection[Any]") -> bool:
@@ -165,7 +179,7 @@ class PostgresStore:
             await self._end(lease)
 
     async def _begin(self, lease: Lease, *, create: bool, take_over: bool) -> SessionRecord:
-        async def take(connection: "AsyncConnection[Any]") -> SessionRecord:
+        async def take(connection: "AsyncConnection[Any]") -> SessionRecord | SessionBusyError:
             await leases.lock(connection, lease.tenant, lease.session)
             if not await rows.has_session(connection, lease.tenant, lease.session):
                 if not create:
@@ -173,16 +187,26 @@ class PostgresStore:
                 at = self._clock()
                 fresh = SessionRecord(id=lease.session, created_at=at, updated_at=at)
                 await rows.insert_session(connection, lease.tenant, fresh)
-            await leases.take(connection, lease, self._lease_now(), by_force=take_over)
+            try:
+                await leases.take(connection, lease, self._lease_now(), by_force=take_over)
+            except SessionBusyError as busy:
+                if await leases.shorten(connection, lease, self._lease_now()):
+                    return busy  # not raised here: that would undo it
+                raise
+            await leases.raise_fence(connection, lease.tenant, lease.session)
             return await rows.select_session(connection, lease.tenant, lease.session, events=False)
 
-        return await self._database.write(take)
+        taken = await self._database.write(take)
+        if isinstance(taken, SessionBusyError):
+            raise taken
+        return taken
 
     async def _end(self, lease: Lease) -> None:
         try:
             await shielded(self._database.send(lambda connection: leases.release(connection, lease)))
             self._news.tell(lease.tenant, lease.session)
-        except StoreError as error:  # must not hide what happened inside; the lease runs out by itself
+        except StoreError as error:  # must not hide what happened inside; elsewhere the lease runs out by itself
+            unreleased.add(lease.token)
             logger.warning("The session %r could not be given back: %s", lease.session, error)
 
     def _renew(self, held: tuple[Lease, ...]) -> list[Lease]:
@@ -316,7 +340,8 @@ _COUNTS: dict[str, LiteralString] = {
     "messages": "SELECT count(*) FROM toolcrib_messages",
     "events": "SELECT count(*) FROM toolcrib_events",
     "bytes": "SELECT sum(pg_total_relation_size(to_regclass(name)))::bigint FROM unnest(ARRAY['toolcrib_sessions',"
-    " 'toolcrib_messages', 'toolcrib_events', 'toolcrib_confirmations', 'toolcrib_leases']) AS held (name)",
+    " 'toolcrib_messages', 'toolcrib_events', 'toolcrib_confirmations', 'toolcrib_calls', 'toolcrib_leases'])"
+    " AS held (name)",
 }
 
 

@@ -15,6 +15,7 @@ from toolcrib.errors import StoreError
 from toolcrib.memory.working import WorkingMemory
 from toolcrib.stores.record import (
     MOST_TITLE_CHARACTERS,
+    BegunCall,
     Confirmation,
     LoggedEvent,
     Resolution,
@@ -56,6 +57,8 @@ def to_document(record: SessionRecord) -> dict[str, Any]:
             for one in record.confirmations
         ],
         events=[_Event(at=one.at, event=one.event) for one in record.events],
+        calls=[_Call(id=one.id, tool=one.tool, fence=one.fence, at=one.at) for one in record.calls],
+        fence=record.fence,
     ).model_dump(mode="json")
 
 
@@ -88,6 +91,8 @@ def from_document(document: object) -> SessionRecord:
         events=tuple(
             LoggedEvent(position=position, at=one.at, event=one.event) for position, one in enumerate(said.events)
         ),
+        calls=tuple(BegunCall(**one.model_dump()) for one in said.calls),
+        fence=said.fence,
     )
 
 
@@ -111,6 +116,13 @@ class _Event(_Part):
     event: Any
 
 
+class _Call(_Part):
+    id: str
+    tool: str
+    fence: int
+    at: AwareDatetime
+
+
 class _Document(_Part):
     format: Literal["toolcrib-session"]
     version: Literal[1]
@@ -124,6 +136,8 @@ class _Document(_Part):
     usage: dict[str, Annotated[int | float, Field(allow_inf_nan=False)]]
     confirmations: list[_Confirmation]
     events: list[_Event]
+    calls: list[_Call] = []  # older exports have none
+    fence: int = 0
 
 
 # A whole place as one file of JSON Lines: every session of every tenant, one a line, between a head and an end.

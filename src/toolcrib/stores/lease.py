@@ -22,6 +22,7 @@ from toolcrib.errors import SessionBusyError, StoreError
 from toolcrib.stores.record import new_id
 
 LEASE_DURATION = timedelta(seconds=30)
+AHEAD = 2 * LEASE_DURATION  # a lease that lasts longer than this was written under a clock that was ahead
 BEATS_PER_LEASE = 3
 ASK_AGAIN_SECONDS = 0.05
 
@@ -58,6 +59,9 @@ async def acquire(take: Callable[[], Awaitable[Result]], wait_seconds: float) ->
                 raise
         await asyncio.sleep(ASK_AGAIN_SECONDS)
 
+
+# Tokens of leases that this process is done with but could not give back, because a disk was full: nobody holds them.
+unreleased: set[str] = set()
 
 Renew = Callable[[tuple[Lease, ...]], Iterable[Lease]]
 

@@ -124,6 +124,16 @@ class LoggedEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BegunCall:
+    """The mark that a call leaves immediately before it is made."""
+
+    id: str
+    tool: str
+    fence: int  # of the holder that made it
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRecord:
     """All of a session at one moment."""
 
@@ -137,6 +147,9 @@ class SessionRecord:
     usage: Totals = field(default_factory=dict[str, "int | float"])
     confirmations: tuple[Confirmation, ...] = ()
     events: tuple[LoggedEvent, ...] = ()
+    calls: tuple[BegunCall, ...] = ()
+    # Raised at each opening. Two copies of a session that were opened differently often are still the same session.
+    fence: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,8 +238,10 @@ def refusal_of(held: Confirmation, at: datetime) -> Refusal:
 
 # What is kept of a session, as rows of tables: the same in every store.
 
-SESSION_COLUMNS = "title, created_at, updated_at, memory, toolbox, usage"
-SessionRow: TypeAlias = tuple[str, int, int, str, str, str]
+SESSION_COLUMNS = "title, created_at, updated_at, memory, toolbox, usage, fence"
+SessionRow: TypeAlias = tuple[str, int, int, str, str, str, int]
+CALL_COLUMNS = "id, tool, fence, begun_at"
+CallRow: TypeAlias = tuple[str, str, int, int]
 InfoRow: TypeAlias = tuple[str, str, int, int, str, int]
 EventRow: TypeAlias = tuple[int, int, str]
 
@@ -237,9 +252,10 @@ def read_session(
     messages: Iterable[tuple[str]],
     confirmations: tuple[Confirmation, ...],
     events: tuple[LoggedEvent, ...],
+    calls: Iterable[CallRow],
 ) -> SessionRecord:
     """The session that a row holds, in the order of its columns, with what stands in the other tables."""
-    title, created_at, updated_at, memory, toolbox, usage = row
+    title, created_at, updated_at, memory, toolbox, usage, fence = row
     return SessionRecord(
         id=id,
         title=title,
@@ -251,7 +267,14 @@ def read_session(
         usage=from_text(usage, "usage"),
         confirmations=confirmations,
         events=events,
+        calls=tuple(BegunCall(id=id, tool=tool, fence=by, at=moment(at)) for id, tool, by, at in calls),
+        fence=fence,
     )
+
+
+def call_row(call: BegunCall) -> CallRow:
+    """What a row keeps of a call, in the order of its columns."""
+    return call.id, call.tool, call.fence, microseconds(call.at)
 
 
 def read_info(row: InfoRow) -> SessionInfo:

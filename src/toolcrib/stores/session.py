@@ -12,6 +12,7 @@ from toolcrib.errors import StoreError
 from toolcrib.memory.working import WorkingMemory
 from toolcrib.stores.record import (
     MOST_TITLE_CHARACTERS,
+    BegunCall,
     Confirmation,
     Json,
     Refusal,
@@ -96,6 +97,16 @@ class Session:
         return self._record.history
 
     @property
+    def calls(self) -> tuple[BegunCall, ...]:
+        """The calls that were begun, oldest first."""
+        return self._record.calls
+
+    @property
+    def fence(self) -> int:
+        """The number of this opening: higher than that of every holder before."""
+        return self._record.fence
+
+    @property
     def usage(self) -> Totals:
         """What the session has used up so far."""
         return self._record.usage
@@ -159,6 +170,25 @@ class Session:
                 usage=record.usage if totals is None else totals,
                 title=record.title if step.title is None else step.title,
             )
+
+    async def begin_call(self, id: str, tool: str) -> None:
+        """Mark a call as begun, immediately before it is made. When this returns, the session was ours at that moment.
+
+        Raises:
+            SessionLostError: Somebody took the session over.
+            StoreError: A call with this id was begun before.
+        """
+        call = BegunCall(id=id, tool=tool, fence=self.fence, at=self._clock())
+        await shielded(self._begin_call(call))
+
+    async def _begin_call(self, call: BegunCall) -> None:
+        async with self._writing:
+            if not await self._writer.begin_call(call):
+                raise StoreError(
+                    f"The call {call.id!r} was begun before; it is not made again.",
+                    hint="Find out whether it happened.",
+                )
+            self._record = replace(self._record, calls=(*self._record.calls, call))
 
     async def add_confirmation(
         self,

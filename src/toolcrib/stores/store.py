@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from toolcrib.errors import StoreError
 from toolcrib.settings import is_postgres
-from toolcrib.stores.record import Confirmation, LoggedEvent, Refusal, Resolution, SessionInfo, SessionRecord, Step, now
+from toolcrib.stores.record import (
+    BegunCall,
+    Confirmation,
+    LoggedEvent,
+    Refusal,
+    Resolution,
+    SessionInfo,
+    SessionRecord,
+    Step,
+    now,
+)
 
 if TYPE_CHECKING:
     from toolcrib.stores.session import Session
@@ -99,6 +109,10 @@ class SessionWriter(Protocol):
 
     async def append(self, step: Step) -> None:
         """Keep a step; when this returns, it is kept."""
+        ...
+
+    async def begin_call(self, call: BegunCall) -> bool:
+        """Mark a call as begun; gives False when there is such a mark already."""
         ...
 
     async def add_confirmation(self, confirmation: Confirmation) -> None:

@@ -9,9 +9,16 @@ if TYPE_CHECKING:
     from toolcrib.tools.protocol import Protocol as Protocol
     from toolcrib.tools.registry import Entry as Entry, Registry as Registry, registry_tool as registry_tool
     from toolcrib.tools.result import ToolResult as ToolResult
-    from toolcrib.tools.tool import Risk as Risk, Tool as Tool, ToolCall as ToolCall
+    from toolcrib.tools.tool import (
+        CurrentCall as CurrentCall,
+        Risk as Risk,
+        Tool as Tool,
+        ToolCall as ToolCall,
+        current_call as current_call,
+    )
 
 _HOMES = {
+    "CurrentCall": "toolcrib.tools.tool",
     "Entry": "toolcrib.tools.registry",
     "Entity": "toolcrib.tools.extraction",
     "Extraction": "toolcrib.tools.extraction",
@@ -22,5 +29,6 @@ _HOMES = {
     "ToolCall": "toolcrib.tools.tool",
     "ToolResult": "toolcrib.tools.result",
     "registry_tool": "toolcrib.tools.registry",
+    "current_call": "toolcrib.tools.tool",
 }
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -1,7 +1,9 @@
 """What a tool is: one frozen value that a catalog holds, an index finds and a model calls."""
 
 import re
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from typing import Any, Protocol as Seam, TypeVar, cast
@@ -70,6 +72,40 @@ class ToolCall(Seam):
     """Runs a tool. Bad arguments and failures of the tool's own code come back as failed results."""
 
     def __call__(self, arguments: Mapping[str, Any], context: object = None, /) -> Awaitable[ToolResult]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurrentCall:
+    """The call that a tool is in. A tool whose effect must not happen twice passes both numbers on to what it changes.
+
+    `id` is the same for the same call of a session, whoever makes it: an idempotency key. `fence` rises each time that
+    a session is opened: who has seen a higher one refuses a lower one, which comes from a holder that was replaced.
+    """
+
+    id: str
+    session: str
+    tenant: str
+    fence: int
+    # Marks a call that is made within this one, in the same session.
+    within: "Callable[[str, str], Awaitable[CurrentCall]] | None" = field(default=None, repr=False, compare=False)
+
+
+_current_call: ContextVar[CurrentCall | None] = ContextVar("toolcrib_current_call", default=None)
+
+
+def current_call() -> CurrentCall | None:
+    """The call that this code runs in; None outside of a session's run."""
+    return _current_call.get()
+
+
+@contextmanager
+def within_call(call: CurrentCall) -> Generator[None]:
+    """Let `current_call` give this call within the block."""
+    before = _current_call.set(call)
+    try:
+        yield
+    finally:
+        _current_call.reset(before)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)

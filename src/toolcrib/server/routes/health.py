@@ -5,6 +5,7 @@ real result is read. For others the result is made from what their extraction de
 nothing, so without examples it stays unproven.
 """
 
+import asyncio
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -112,6 +113,7 @@ def _put(into: dict[str, Any], path: str, value: Any) -> None:
 # Whether the server lives, can work, and understands what its tools give; and its metrics.
 
 routes = APIRouter(tags=["health"])
+READY_SECONDS = 2.0  # a store that answers later is not ready: whoever asks wants to know now
 PROMETHEUS: dict[str, Any] = {"description": "Prometheus's text form.", "content": {"text/plain": {}}}
 
 
@@ -133,8 +135,9 @@ async def ready(services: ServicesHere, response: Response) -> Readiness:
     if not len(served.crib.catalog):
         reasons.append("There are no tools.")
     try:
-        await served.store.sessions(limit=1)
-    except ToolcribError:  # its message names a path, which is nobody's business here
+        async with asyncio.timeout(READY_SECONDS):
+            await served.store.sessions(limit=1)
+    except (ToolcribError, TimeoutError):  # its message names a path, which is nobody's business here
         reasons.append("The session store cannot be used.")
     response.status_code = 503 if reasons else 200
     return Readiness(

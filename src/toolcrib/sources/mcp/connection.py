@@ -24,6 +24,7 @@ from toolcrib.sources.mcp.questions import ServerQuestions
 from toolcrib.sources.mcp.transport import McpLink
 from toolcrib.sources.source import Breaker, Clock, SourceState
 from toolcrib.tools.text import clean
+from toolcrib.tools.tool import current_call
 
 # Error messages for failures of a server. They do not quote foreign exceptions, whose texts may contain secrets.
 
@@ -207,7 +208,10 @@ class McpConnection:
             async with asyncio.timeout(seconds) as limit:
                 with self._questions.track_call(context, limit, seconds):
                     result = await link.client.call_tool_mcp(
-                        name, dict(arguments), progress_handler=progress or _ignore_progress
+                        name,
+                        dict(arguments),
+                        progress_handler=progress or _ignore_progress,
+                        meta=_call_meta(),
                     )
         except TimeoutError:
             self._calls.failed()
@@ -307,3 +311,9 @@ class McpConnection:
 
 async def _ignore_progress(progress: float, total: float | None, message: str | None) -> None:
     """Discard progress reports. The default of the library writes them to the log."""
+
+
+def _call_meta() -> dict[str, Any] | None:
+    """What a server gets beside the arguments, so that it can refuse a call that comes twice or too late."""
+    call = current_call()
+    return None if call is None else {"toolcrib/call-id": call.id, "toolcrib/fence": call.fence}

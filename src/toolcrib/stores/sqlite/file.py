@@ -67,6 +67,16 @@ MIGRATIONS: tuple[Migration, ...] = (
                 FOREIGN KEY (tenant, session) REFERENCES sessions (tenant, id) ON DELETE CASCADE)""",
         ),
     ),
+    Migration(
+        3,
+        (
+            "ALTER TABLE sessions ADD COLUMN fence INTEGER NOT NULL DEFAULT 0",
+            """CREATE TABLE calls (
+                tenant TEXT NOT NULL, session TEXT NOT NULL, id TEXT NOT NULL, tool TEXT NOT NULL,
+                fence INTEGER NOT NULL, begun_at INTEGER NOT NULL, PRIMARY KEY (tenant, session, id),
+                FOREIGN KEY (tenant, session) REFERENCES sessions (tenant, id) ON DELETE CASCADE)""",
+        ),
+    ),
 )
 CURRENT = MIGRATIONS[-1].version
 

@@ -6,8 +6,10 @@ from datetime import datetime
 
 from toolcrib.errors import UnknownSessionError
 from toolcrib.stores.record import (
+    CALL_COLUMNS,
     COLUMNS,
     SESSION_COLUMNS,
+    BegunCall,
     Confirmation,
     Json,
     LoggedEvent,
@@ -16,6 +18,7 @@ from toolcrib.stores.record import (
     SessionInfo,
     SessionRecord,
     Step,
+    call_row,
     confirmation_row,
     microseconds,
     read_confirmation,
@@ -30,8 +33,8 @@ from toolcrib.stores.record import (
 def insert_session(connection: sqlite3.Connection, tenant: str, record: SessionRecord) -> None:
     """A whole session, as it was read from a store, or a new one."""
     connection.execute(
-        "INSERT INTO sessions (tenant, id, title, created_at, updated_at, memory, toolbox, usage)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO sessions (tenant, id, title, created_at, updated_at, memory, toolbox, usage, fence)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             tenant,
             record.id,
@@ -41,12 +44,15 @@ def insert_session(connection: sqlite3.Connection, tenant: str, record: SessionR
             to_text(record.memory.to_json(), "working memory"),
             to_text(record.toolbox, "toolbox"),
             to_text(dict(record.usage), "usage"),
+            record.fence,
         ),
     )
     _insert_messages(connection, tenant, record.id, 0, record.history)
     for confirmation in record.confirmations:
         insert_confirmation(connection, tenant, record.id, confirmation)
     _insert_events(connection, tenant, record.id, record.events)
+    for call in record.calls:
+        insert_call(connection, tenant, record.id, call)
 
 
 def insert_step(connection: sqlite3.Connection, tenant: str, session: str, step: Step, now: datetime) -> None:
@@ -104,7 +110,10 @@ def select_session(connection: sqlite3.Connection, tenant: str, session: str, *,
     )
     confirmations = select_confirmations(connection, tenant, session)
     log = select_events(connection, tenant, session, after=-1) if events else ()
-    return read_session(session, row, messages, confirmations, log)
+    calls = connection.execute(
+        f"SELECT {CALL_COLUMNS} FROM calls WHERE tenant = ? AND session = ? ORDER BY begun_at, id", (tenant, session)
+    )
+    return read_session(session, row, messages, confirmations, log, calls)
 
 
 def select_infos(connection: sqlite3.Connection, tenant: str, *, limit: int | None) -> tuple[SessionInfo, ...]:
@@ -123,6 +132,17 @@ def select_events(connection: sqlite3.Connection, tenant: str, session: str, *, 
         (tenant, session, after),
     )
     return tuple(read_event(row) for row in rows)
+
+
+def insert_call(connection: sqlite3.Connection, tenant: str, session: str, call: BegunCall) -> bool:
+    """The mark of a call; gives whether there was none with its id."""
+    query = f"INSERT OR IGNORE INTO calls (tenant, session, {CALL_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)"
+    return connection.execute(query, (tenant, session, *call_row(call))).rowcount > 0
+
+
+def raise_fence(connection: sqlite3.Connection, tenant: str, session: str) -> None:
+    """Give the session's next holder a higher number than any before."""
+    connection.execute("UPDATE sessions SET fence = fence + 1 WHERE tenant = ? AND id = ?", (tenant, session))
 
 
 def insert_confirmation(connection: sqlite3.Connection, tenant: str, session: str, one: Confirmation) -> None:

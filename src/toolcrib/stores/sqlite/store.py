@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Self
 
 from toolcrib.errors import SessionBusyError, SessionLostError, StoreError
-from toolcrib.stores.lease import LEASE_DURATION, Heartbeat, Lease, Owner, acquire
+from toolcrib.stores.lease import AHEAD, LEASE_DURATION, Heartbeat, Lease, Owner, acquire, unreleased
 from toolcrib.stores.record import (
+    BegunCall,
     Confirmation,
     LoggedEvent,
     Refusal,
@@ -61,12 +62,21 @@ def refuse_busy(connection: sqlite3.Connection, tenant: str, session: str, now: 
 def holder_of(connection: sqlite3.Connection, tenant: str, session: str, now: datetime) -> Owner | None:
     """Who has a session open."""
     row = connection.execute(
-        "SELECT host, pid, started, expires_at FROM leases WHERE tenant = ? AND session = ?", (tenant, session)
+        "SELECT token, expires_at, host, pid, started FROM leases WHERE tenant = ? AND session = ?", (tenant, session)
     ).fetchone()
-    if row is None or row[3] <= microseconds(now):
+    if row is None or row[0] in unreleased or row[1] <= microseconds(now):
         return None
-    holder = Owner(*row[:3])
+    holder = Owner(*row[2:])
     return None if holder.is_gone() else holder
+
+
+def shorten(connection: sqlite3.Connection, lease: Lease, now: datetime) -> bool:
+    """Let a lease that was written under a clock ahead of ours run out like any other, unless its holder renews it."""
+    changed = connection.execute(
+        "UPDATE leases SET expires_at = ? WHERE tenant = ? AND session = ? AND expires_at > ?",
+        (microseconds(now + LEASE_DURATION), lease.tenant, lease.session, microseconds(now + AHEAD)),
+    )
+    return changed.rowcount > 0
 
 
 def renew(connection: sqlite3.Connection, lease: Lease, now: datetime) -> None:
@@ -147,22 +157,32 @@ class SqliteStore:
             await self._end(lease)
 
     async def _begin(self, lease: Lease, *, create: bool, take_over: bool) -> SessionRecord:
-        def take(connection: sqlite3.Connection) -> SessionRecord:
+        def take(connection: sqlite3.Connection) -> SessionRecord | SessionBusyError:
             now = self._clock()
             if not rows.has_session(connection, self._tenant, lease.session):
                 if not create:
                     raise rows.unknown_session(connection, self._tenant, lease.session)
                 fresh = SessionRecord(id=lease.session, created_at=now, updated_at=now)
                 rows.insert_session(connection, self._tenant, fresh)
-            leases.take(connection, lease, now, by_force=take_over)
+            try:
+                leases.take(connection, lease, now, by_force=take_over)
+            except SessionBusyError as busy:
+                if leases.shorten(connection, lease, now):
+                    return busy  # not raised here: that would undo it
+                raise
+            rows.raise_fence(connection, self._tenant, lease.session)
             return rows.select_session(connection, self._tenant, lease.session, events=False)
 
-        return await shielded(self._file.write(take))
+        taken = await shielded(self._file.write(take))
+        if isinstance(taken, SessionBusyError):
+            raise taken
+        return taken
 
     async def _end(self, lease: Lease) -> None:
         try:
             await shielded(self._file.write(lambda connection: leases.release(connection, lease)))
-        except StoreError as error:  # must not hide what happened inside; the lease runs out by itself
+        except StoreError as error:  # must not hide what happened inside; elsewhere the lease runs out by itself
+            unreleased.add(lease.token)
             logger.warning("The session %r could not be given back: %s", lease.session, error)
 
     def _renew(self, held: tuple[Lease, ...]) -> list[Lease]:
@@ -273,6 +293,13 @@ class _Writer:
             rows.insert_step(connection, self._lease.tenant, self._lease.session, step, now)
 
         await self._file.write(write)
+
+    async def begin_call(self, call: BegunCall) -> bool:
+        def write(connection: sqlite3.Connection) -> bool:
+            self._renew_lease(connection)
+            return rows.insert_call(connection, self._lease.tenant, self._lease.session, call)
+
+        return await self._file.write(write)
 
     async def add_confirmation(self, confirmation: Confirmation) -> None:
         def write(connection: sqlite3.Connection) -> None:

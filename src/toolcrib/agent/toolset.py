@@ -40,6 +40,7 @@ from toolcrib.discovery.toolbox import Inactive, Surface, Toolbox
 from toolcrib.errors import ToolcribError
 from toolcrib.policy.policy import Decision, Policy
 from toolcrib.search.index import SearchIndex, ToolIndex
+from toolcrib.tools.context import current_run, is_control
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 
@@ -405,6 +406,8 @@ class CribToolset(AbstractToolset[AgentDepsT]):
             self._named = found.named
         call_id = ctx.tool_call_id or ""
         self._finished[call_id] = Call(id=call_id, name=name, arguments=dict(tool_args), result=result, took_ms=took_ms)
+        if is_control(result.value):
+            raise result.value
         if result.failed:
             raise ToolFailed(result.text)
         note: dict[str, Any] = {AGREED: agreed} if agreed else {}
@@ -412,7 +415,12 @@ class CribToolset(AbstractToolset[AgentDepsT]):
             note[ASKED] = {result.value.digest: result.value.tool}
         if found := self._found(name, result, before):
             note[FOUND] = found
-        return ToolReturn(return_value=result.text, metadata=with_note(None, note))
+        native: object = result.native
+        if isinstance(native, ToolReturn):
+            given = cast("ToolReturn[Any]", native)
+            return replace(given, metadata=with_note(given.metadata, note))
+        value: Any = result.text if native is None else native
+        return ToolReturn(return_value=value, metadata=with_note(None, note))
 
     def take_finished(self, call_id: str) -> Call | None:
         """A call of this step with its whole result, once; Pydantic AI passes on only the text."""
@@ -431,8 +439,11 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         confirmed = False
         if self._consent is not None:
             arguments, confirmed = without_confirmed(arguments, self.toolbox.find(name))
-        result = await self.toolbox.call(name, arguments, ctx.deps)
+        result = await self._called(name, arguments, ctx)
         pending = result.value
+        if isinstance(pending, ApprovalRequired) and not self._deferred:  # the tool itself asks
+            sent = cast("Mapping[str, Any]", arguments) if isinstance(arguments, Mapping) else dict[str, Any]()
+            pending = PendingApproval.of(name, sent)
         if not isinstance(pending, PendingApproval):
             return result, None
         if ctx.tool_call_approved:  # by the application, which asked the user
@@ -442,12 +453,21 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         elif self._deferred:
             raise ApprovalRequired(metadata={"tool": pending.tool, "reason": pending.reason})
         else:
-            return result, None
+            return pending.as_result(), None
         if isinstance(consent, ToolResult):
             return consent, None
         # A surface's tool may have asked for another one: what runs is what the user agreed to.
-        done = await self.toolbox.call(pending.tool, pending.arguments, ctx.deps, approved=consent)
-        return done, consent.digest
+        approved = replace(ctx, tool_call_approved=True)
+        return await self._called(pending.tool, pending.arguments, approved, consent), consent.digest
+
+    async def _called(
+        self, name: str, arguments: object, ctx: RunContext[AgentDepsT], approved: Approval | None = None
+    ) -> ToolResult:
+        token = current_run.set(ctx)
+        try:
+            return await self.toolbox.call(name, arguments, ctx.deps, approved=approved)
+        finally:
+            current_run.reset(token)
 
     def _open_unlisted(self, ctx: RunContext[AgentDepsT]) -> None:
         """Let the model call tools of the toolbox that are not listed: those that left, and those it knows by name."""

@@ -19,6 +19,7 @@ from toolcrib.errors import SnapshotError
 from toolcrib.policy.policy import Decision, Policy, Verdict
 from toolcrib.search.interface import SearchIndex
 from toolcrib.search.result import SearchResult
+from toolcrib.tools.context import is_control
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 
@@ -158,6 +159,8 @@ async def _outcome(tool: Tool, arguments: Mapping[str, Any], context: object, se
     except Exception as error:  # foreign code: the tool
         if seconds is not None and limit.expired():
             return refusals.timed_out(tool.name, seconds)
+        if is_control(error):
+            return ToolResult.control(error)
         logger.error("Tool %r failed", tool.name, exc_info=error)
         return refusals.broken(tool.name, error)
 

@@ -406,7 +406,7 @@ class CribToolset(AbstractToolset[AgentDepsT]):
             self._named = found.named
         call_id = ctx.tool_call_id or ""
         self._finished[call_id] = Call(id=call_id, name=name, arguments=dict(tool_args), result=result, took_ms=took_ms)
-        if is_control(result.value):
+        if isinstance(result.value, BaseException) and is_control(result.value):
             raise result.value
         if result.failed:
             raise ToolFailed(result.text)

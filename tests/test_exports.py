@@ -31,6 +31,7 @@ PUBLIC = {
     "SearchResult",
     "Session",
     "Tool",
+    "ToolContext",
     "ToolIndex",
     "ToolResult",
     "Toolbox",

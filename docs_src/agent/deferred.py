@@ -2,7 +2,7 @@ import asyncio
 
 from pydantic_ai import Agent, DeferredToolRequests
 
-from toolcrib import Catalog, CribToolset, Toolbox
+from toolcrib import Catalog, CribToolset
 from toolcrib.testing import scripted_model
 
 catalog = Catalog()
@@ -16,7 +16,7 @@ def delete_page(slug: str) -> str:
 
 async def main() -> None:
     model = scripted_model(("delete_page", {"slug": "old"}), "It is gone.")
-    toolset = CribToolset(Toolbox(catalog, pinned=["delete_page"]), deferred=True)
+    toolset = CribToolset(catalog, pinned=["delete_page"])
     agent = Agent(model, toolsets=[toolset], output_type=[str, DeferredToolRequests])
 
     paused = await agent.run("Delete the old page")

@@ -3,7 +3,7 @@ import asyncio
 from pydantic_ai import Agent
 from pydantic_ai.models.test import TestModel
 
-from toolcrib import Catalog, CribToolset, Toolbox, search_surface
+from toolcrib import Catalog, CribToolset
 
 catalog = Catalog()
 
@@ -16,8 +16,7 @@ def get_forecast(city: str) -> str:
 
 model = TestModel(call_tools=[])  # in earnest: "openai:gpt-5.4"
 
-toolbox = Toolbox(catalog, surface=search_surface)  # one conversation's view of the catalog
-agent = Agent(model, toolsets=[CribToolset(toolbox)])
+agent = Agent(model, toolsets=[CribToolset(catalog)])
 asyncio.run(agent.run("Will it rain in Paris?"))
 
 assert model.last_model_request_parameters is not None

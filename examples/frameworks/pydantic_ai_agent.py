@@ -9,12 +9,11 @@ import sys
 from plants import catalog
 from pydantic_ai import Agent
 
-from toolcrib import CribToolset, Toolbox, search_surface
+from toolcrib import CribToolset
 
 
 async def answer(question: str, model: str = "openai:gpt-5.4-mini") -> str:
-    toolbox = Toolbox(catalog, surface=search_surface)
-    async with Agent(model, toolsets=[CribToolset(toolbox)]) as agent:
+    async with Agent(model, toolsets=[CribToolset(catalog)]) as agent:
         return (await agent.run(question)).output
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from toolcrib.search.result import Hit as Hit, SearchResult as SearchResult
     from toolcrib.stores.session import Session as Session
     from toolcrib.stores.store import open_store as open_store
+    from toolcrib.tools.context import ToolContext as ToolContext
     from toolcrib.tools.extraction import Entity as Entity, Extraction as Extraction
     from toolcrib.tools.function import tool as tool
     from toolcrib.tools.protocol import Protocol as Protocol
@@ -50,6 +51,7 @@ _HOMES = {
     "SearchResult": "toolcrib.search.result",
     "Session": "toolcrib.stores.session",
     "Tool": "toolcrib.tools.tool",
+    "ToolContext": "toolcrib.tools.context",
     "ToolIndex": "toolcrib.search.index",
     "ToolResult": "toolcrib.tools.result",
     "Toolbox": "toolcrib.discovery.toolbox",
@@ -84,6 +86,7 @@ __all__ = [  # spelled out for type checkers; `tests/test_exports.py` keeps it e
     "SearchResult",
     "Session",
     "Tool",
+    "ToolContext",
     "ToolIndex",
     "ToolResult",
     "Toolbox",

@@ -9,6 +9,7 @@ ToolcribError
 ├── LoadError               `--from` points at something that holds no catalog
 ├── PolicyError             a rule of a policy says something that cannot be
 ├── SnapshotError           a saved toolbox cannot be opened
+├── SearchInputError        a query that is no text, or a limit that is no number
 ├── QueryFileError          a file of labelled requests is wrong; names file and line
 ├── ModeError               a mode, a context window or a share that cannot be
 ├── NativeFormError         tools that a provider would refuse
@@ -99,6 +100,10 @@ class PolicyError(ToolcribError):
 
 class SnapshotError(ToolcribError):
     """A saved toolbox that cannot be opened: written by another version, or no snapshot at all."""
+
+
+class SearchInputError(ToolcribError, TypeError):
+    """A search got a query that is no text, or a limit that is no number."""
 
 
 class QueryFileError(ToolcribError):

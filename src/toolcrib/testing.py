@@ -1,10 +1,13 @@
-"""A model that follows a script: for tests of an application, and for trying out what a run does, without any key."""
+"""For tests of an application, without any key: a model that follows a script, and a check of what is found."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
+
+from toolcrib.catalog.catalog import Catalog
+from toolcrib.search.index import ToolIndex
 
 
 def scripted_model(*said: str | tuple[str, dict[str, Any]]) -> FunctionModel:
@@ -27,3 +30,18 @@ def scripted_model(*said: str | tuple[str, dict[str, Any]]) -> FunctionModel:
             yield {0: call}
 
     return FunctionModel(at_once, stream_function=in_pieces, model_name="scripted")
+
+
+def assert_finds(catalog: Catalog, expected: Mapping[str, str], *, within: int = 5) -> None:
+    """Fail unless each request finds its tool among the first `within` hits; all that do not are named at once.
+
+    `assert_finds(catalog, {"cancel my order": "orders_cancel"})`
+    """
+    index = ToolIndex(catalog)
+    missed: list[str] = []
+    for request, name in expected.items():
+        catalog.get(name)  # a name that is not there is a mistake in the test
+        found = [hit.name for hit in index.search(request, limit=within).hits]
+        if name not in found:
+            missed.append(f"{request!r} did not find {name}, but {', '.join(found) or 'nothing'}")
+    assert not missed, "\n".join(missed)

@@ -6,15 +6,25 @@ from typing import Any
 
 import pytest
 from pydantic_ai import Agent, DeferredToolRequests, RunContext, ToolDenied
-from pydantic_ai.messages import InstructionDeltaPart, ModelMessage, ModelRequest, ToolReturnPart
+from pydantic_ai.capabilities import HandleDeferredToolCalls, PrepareTools
+from pydantic_ai.messages import (
+    InstructionDeltaPart,
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ToolReturnPart,
+)
+from pydantic_ai.tools import ToolDefinition
 
 from tests.support.agent import Shop, scripted
 from toolcrib.agent.toolset import CribToolset
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.modes import Mode
 from toolcrib.discovery.protocols import Guidance
 from toolcrib.discovery.surfaces.browse import browse_surface, compact_surface
 from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.toolbox import Toolbox
+from toolcrib.errors import ToolcribError
 from toolcrib.policy.policy import Policy, Rule
 from toolcrib.tools.protocol import Protocol
 
@@ -34,7 +44,7 @@ async def test_three_lines_make_a_toolbox_part_of_any_agent() -> None:
     script, model = scripted(
         [("tool_search", {"query": "rename a page"})], [("rename_page", {"slug": "home", "title": "Start"})], "Done."
     )
-    agent = Agent(model, toolsets=[CribToolset(Toolbox(catalog, surface=search_surface))])
+    agent = Agent(model, toolsets=[CribToolset(catalog)])
     done = await agent.run("Rename home to Start")
     assert done.output == "Done."
     assert script.tools[0] == ["tool_search"]
@@ -89,13 +99,155 @@ async def test_each_run_can_have_a_toolbox_of_its_own() -> None:
         _ = CribToolset(of_user).toolbox
 
 
-async def test_a_tool_that_asks_is_refused_where_nobody_can_answer() -> None:
+async def test_a_tool_that_asks_is_not_called_before_the_user_answered() -> None:
     shop = Shop()
-    script, model = scripted([("delete_page", {"slug": "old"})], "I may not.")
-    done = await Agent(model, toolsets=[CribToolset(Toolbox(shop.catalog, pinned=["delete_page"]))]).run("Delete old")
+    script, model = scripted([("delete_page", {"slug": "old", "confirmed": True})], "Shall I?")
+    done = await Agent(model, toolsets=[CribToolset(shop.catalog, pinned=["delete_page"])]).run("Delete old")
     assert shop.deleted == []
     assert str(returns(done.all_messages())[0].content).startswith("requires_confirmation")
+    assert "confirmed" in script.schemas[0]["delete_page"]["properties"]
+
+
+def stored(messages: list[ModelMessage]) -> list[ModelMessage]:
+    """Messages as another process reads them."""
+    return ModelMessagesTypeAdapter.validate_json(ModelMessagesTypeAdapter.dump_json(messages))
+
+
+AGAIN = [("delete_page", {"slug": "old", "confirmed": True})]
+
+
+@pytest.mark.parametrize(
+    ("answers", "deleted"),
+    [
+        (["Yes, please"], ["old"]),
+        (["No, keep it"], []),
+        (["What is on it?"], []),
+        (["What is on it?", "Fine, go ahead"], ["old"]),
+        (["No", "Yes"], []),
+    ],
+)
+async def test_a_confirmation_in_words_ends_in_any_process(answers: list[str], deleted: list[str]) -> None:
+    shop = Shop()
+    script, model = scripted(
+        [("delete_page", {"slug": "old"})], "Shall I delete old?", *[turn for _ in answers for turn in (AGAIN, "Well.")]
+    )
+    asked = await Agent(model, toolsets=[CribToolset(shop.catalog)]).run("Delete old")
+    messages = asked.all_messages()
+    for answer in answers:
+        assert shop.deleted == []
+        agent = Agent(model, toolsets=[CribToolset(shop.catalog)])  # as after a restart
+        messages = (await agent.run(answer, message_history=stored(messages))).all_messages()
+    assert shop.deleted == deleted
+    assert script.said == []
+
+
+@pytest.mark.parametrize(
+    ("second", "told"),
+    [
+        ({"slug": "old", "confirmed": True}, "requires_confirmation"),
+        (
+            {"slug": "home", "confirmed": True},
+            "requires_confirmation: delete_page was not called. The user has to agree",
+        ),
+    ],
+)
+async def test_a_yes_counts_once_and_for_these_arguments(second: Any, told: str) -> None:
+    shop = Shop()
+    _, model = scripted(
+        [("delete_page", {"slug": "old"})], "Shall I?", AGAIN, [("delete_page", second)], "Shall I do that, too?"
+    )
+    agent = Agent(model, toolsets=[CribToolset(shop.catalog)])
+    asked = await agent.run("Delete old")
+    done = await agent.run("Yes", message_history=asked.all_messages())
+    assert shop.deleted == ["old"]
+    assert str(returns(done.new_messages())[-1].content).startswith(told)
+
+
+async def test_found_tools_come_back_from_the_history_in_another_process() -> None:
+    _, model = scripted([("tool_search", {"query": "rename a page"})], "Ready.")
+    first = await Agent(model, toolsets=[CribToolset(Shop().catalog)]).run("Can you rename pages?")
+    shop = Shop()
+    later, model = scripted([("rename_page", {"slug": "home", "title": "Start"})], "Done.")
+    agent = Agent(model, toolsets=[CribToolset(shop.catalog)])
+    await agent.run("Then rename home to Start", message_history=stored(first.all_messages()))
+    assert later.tools[0] == ["tool_search", "rename_page"]
+    assert shop.renamed == [("home", "Start")]
+
+
+async def test_a_client_that_drops_metadata_keeps_what_was_found() -> None:
+    script, model = scripted([("tool_search", {"query": "rename a page"})], "Ready.", "Yes.")
+    agent = Agent(model, toolsets=[CribToolset(Shop().catalog)])
+    messages = (await agent.run("Can you rename pages?")).all_messages()
+    for part in returns(messages):
+        part.metadata = None
+    await agent.run("Still?", message_history=messages)
+    assert script.tools[2] == ["tool_search", "rename_page"]
+
+
+async def test_users_of_one_agent_share_nothing() -> None:
+    script, model = scripted([("tool_search", {"query": "rename a page"})], "Ready.", "Hello.")
+    agent = Agent(model, toolsets=[CribToolset(Shop().catalog)])
+    await agent.run("Can you rename pages?")
+    await agent.run("Hello")
+    assert script.tools[2] == ["tool_search"]
+
+
+async def test_an_idle_tool_leaves_and_can_still_be_called() -> None:
+    shop = Shop()
+    toolset = CribToolset[object](shop.catalog, idle_turns=2)
+    script, model = scripted([("tool_search", {"query": "rename a page"})], "Ready.")
+    messages = (await Agent(model, toolsets=[toolset]).run("Can you rename pages?")).all_messages()
+    seen: list[bool] = []
+    for _ in range(3):
+        script, model = scripted("Hm.")
+        messages = (await Agent(model, toolsets=[toolset]).run("And?", message_history=messages)).all_messages()
+        seen.append("rename_page" in script.tools[0])
+    assert seen == [True, True, False]
+    script, model = scripted([("rename_page", {"slug": "home", "title": "Start"})], "Done.")
+    await Agent(model, toolsets=[toolset]).run("Rename home to Start", message_history=messages)
+    assert shop.renamed == [("home", "Start")]
+    assert ["rename_page" in tools for tools in script.tools] == [False, True]
+
+
+async def test_a_name_that_does_not_exist_is_answered_by_pydantic_ai() -> None:
+    _, model = scripted([("nonsense", {})], "Sorry.")
+    done = await Agent(model, toolsets=[CribToolset(Shop().catalog)]).run("Do nonsense")
+    assert "Unknown tool name: 'nonsense'" in str(returns(done.all_messages())[0].content)
+
+
+@pytest.mark.parametrize("output", [[str, DeferredToolRequests], str | DeferredToolRequests])
+async def test_an_agent_that_can_defer_is_asked_that_way(output: Any) -> None:
+    script, model = scripted([("delete_page", {"slug": "old"})])
+    agent: Agent[object, Any] = Agent(
+        model, toolsets=[CribToolset(Shop().catalog, pinned=["delete_page"])], output_type=output
+    )
+    paused = await agent.run("Delete old")
+    assert isinstance(paused.output, DeferredToolRequests)
     assert "confirmed" not in script.schemas[0]["delete_page"]["properties"]
+
+
+async def test_a_capability_that_handles_deferred_calls_is_asked() -> None:
+    shop = Shop()
+
+    async def approve(ctx: RunContext[Any], requests: DeferredToolRequests) -> Any:
+        return requests.build_results(approve_all=True)
+
+    _, model = scripted([("delete_page", {"slug": "old"})], "Gone.")
+    agent = Agent(model, toolsets=[CribToolset(shop.catalog)], capabilities=[HandleDeferredToolCalls(approve)])
+    assert (await agent.run("Delete old")).output == "Gone."
+    assert shop.deleted == ["old"]
+
+
+def test_what_cannot_be_served_is_named() -> None:
+    with pytest.raises(ToolcribError, match="'tools' is no catalog and no toolbox"):
+        CribToolset("tools")  # pyright: ignore[reportArgumentType] - that is the mistake
+    with pytest.raises(ToolcribError, match="The toolbox has its own pinned"):
+        CribToolset(Toolbox(Catalog()), pinned=["one"])
+
+
+def test_a_toolbox_without_any_way_in_is_warned_about(caplog: pytest.LogCaptureFixture) -> None:
+    CribToolset(Toolbox(Shop().catalog))
+    assert "The model sees no tools: the toolbox has no surface." in caplog.text
 
 
 @pytest.mark.parametrize(("answer", "deleted"), [(True, ["old"]), (ToolDenied("no"), [])])
@@ -228,3 +380,25 @@ def test_what_the_model_sees_is_made_once_until_something_changes(tmp_path: Path
     assert "Roses first." in toolset.step().protocols
     catalog.remove("search_images")
     assert toolset.step().tools == first.tools
+
+
+def no_reports(ctx: RunContext[Any], definition: ToolDefinition) -> bool:
+    return definition.name != "rename_page"
+
+
+async def without_reports(ctx: RunContext[Any], definitions: list[ToolDefinition]) -> list[ToolDefinition]:
+    return [one for one in definitions if one.name != "rename_page"]
+
+
+@pytest.mark.parametrize("wrapped", [True, False], ids=["filtered", "prepared by a capability"])
+async def test_what_the_application_hides_cannot_be_called_by_its_name(wrapped: bool) -> None:
+    shop = Shop()
+    _, model = scripted([("rename_page", {"slug": "home", "title": "Start"})], "I cannot.")
+    toolset = CribToolset[object](shop.catalog)
+    agent = (
+        Agent(model, toolsets=[toolset.filtered(no_reports)])
+        if wrapped
+        else Agent(model, toolsets=[toolset], capabilities=[PrepareTools(without_reports)])
+    )
+    await agent.run("Rename home")
+    assert shop.renamed == []

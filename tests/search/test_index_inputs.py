@@ -7,6 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from tests.support.search import cms_tools, make, office
 from toolcrib.catalog.catalog import Catalog
+from toolcrib.errors import SearchInputError
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.query import MAX_LIMIT, SearchOptions
 from toolcrib.tools.tool import Tool
@@ -42,6 +43,13 @@ def test_a_request_without_words_asks_for_nothing(index: ToolIndex, query: str) 
     found = index.search(query)
     assert (found.hits, found.path, found.reason) == NOTHING
     assert (found.confidence, found.warnings) == (0.0, ())
+
+
+def test_what_is_no_text_or_no_number_is_named(index: ToolIndex) -> None:
+    with pytest.raises(SearchInputError, match="The query is None, not a text"):
+        index.search(None)  # pyright: ignore[reportArgumentType] - that is the mistake
+    with pytest.raises(SearchInputError, match="The limit is '5', not a whole number"):
+        index.search("mail", limit="5")  # pyright: ignore[reportArgumentType] - that is the mistake
 
 
 @pytest.mark.parametrize("limit", [0, -1, -(10**12)])

@@ -8,13 +8,15 @@ if the user's message is neither a no nor a question.
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import pairwise
 
+from pydantic_ai.messages import ModelMessage, UserContent
+
 from toolcrib.agent.events import ConfirmationRequired
-from toolcrib.agent.history import user_texts
+from toolcrib.agent.history import AGREED, ASKED, note_of, turns_of, user_texts
 from toolcrib.discovery.confirmation import Approval, PendingApproval
 from toolcrib.stores.record import Confirmation
 from toolcrib.stores.session import CONFIRMATION_EXPIRES_IN, Session
@@ -183,3 +185,39 @@ def not_confirmed(tool: str) -> ToolResult:
 def declined(tool: str) -> ToolResult:
     """The user declined the call."""
     return ToolResult.failure(f"{tool} was not called: the user declined. Do not call it again; go on without it.")
+
+
+class HistoryConfirmations:
+    """The same rules for an agent that keeps no session: what was asked stands in its message history.
+
+    A `Confirmer` for one run. Questions do not expire by the clock, but by the next turn.
+    """
+
+    def __init__(self, messages: Sequence[ModelMessage], prompt: str | Sequence[UserContent] | None) -> None:
+        turns = turns_of(messages, prompt)
+        asked: dict[str, str] = {}  # tools by digest, since the user's last message that was not itself a question
+        for turn in reversed(turns[:-1]):
+            for part in turn.results:
+                if isinstance(question := note_of(part).get(ASKED), dict):
+                    asked |= question
+            if classify_reply(turn.text) is not ReplyKind.QUESTION:
+                break
+        kind = classify_reply(turns[-1].text) if turns else ReplyKind.OTHER
+        agreed = {note_of(part).get(AGREED) for part in turns[-1].results} if turns else set[object]()
+        self._asked = asked
+        self._answerable = {one for one in asked if kind is ReplyKind.OTHER and one not in agreed}
+        self._declined = set(asked) if kind is ReplyKind.NO else set[str]()
+
+    async def __call__(self, pending: PendingApproval, confirmed: bool, /) -> Approval | ToolResult:
+        """The user's approval of this call, or the result that the model gets instead."""
+        if confirmed and pending.digest in self._answerable:
+            self._answerable.remove(pending.digest)
+            del self._asked[pending.digest]  # once: the next call is asked about anew
+            return pending.approve()
+        if pending.digest in self._declined:
+            return declined(pending.tool)
+        if confirmed and pending.digest in self._asked:
+            return not_confirmed(pending.tool)
+        changed = confirmed and any(self._asked[one] == pending.tool for one in self._answerable)
+        self._asked[pending.digest] = pending.tool
+        return pending.as_result(note="They agreed to other arguments." if changed else "", next_step=ASK_AND_END)

@@ -1,14 +1,35 @@
-"""The conversation as it is kept, and what of it goes along with the next request.
+"""The conversation as it is kept, what of it goes along with the next request, and what it says of a toolbox.
 
 Messages are kept as Pydantic AI writes them, less the instructions, which are made anew each time. All of them are
 kept; what is sent is a window, which moves only between turns and in leaps, because each move costs the prompt cache.
+
+An agent of Pydantic AI keeps no session of ours: there, `message_history` is all there is. What a search found and what
+the user was asked stand in the metadata of results, which no model sees, and `replay` makes a toolbox of them again.
 """
 
+<<<<<<< HEAD
 from collections.abc import Collection, Iterable, Iterator, Sequence
+=======
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+>>>>>>> i25
 from itertools import groupby
 from typing import Any, cast
 
-from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRequest, repair_messages
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    TextContent,
+    ToolReturnPart,
+    UserContent,
+    UserPromptPart,
+    repair_messages,
+)
+
+from toolcrib.discovery.toolbox import Toolbox
 
 MOST_MESSAGES = 20
 KEEP_MESSAGES = 10
@@ -190,3 +211,96 @@ def new_parts(request: ModelRequest, stored_parts: Sequence[object]) -> ModelReq
     """
     parts = [part for part in request.parts if not any(part is held for held in stored_parts)]
     return ModelRequest(parts=parts, timestamp=request.timestamp) if parts else None
+
+
+# What results say to us, in their metadata
+
+NOTE = "toolcrib"  # the key
+FOUND = "found"  # names of tools
+ASKED = "asked"  # the digest of a call that waits for the user's yes, and its tool
+AGREED = "agreed"  # the digest of a call that the user agreed to
+
+
+def with_note(metadata: object, note: Mapping[str, Any]) -> object:
+    """Metadata of a result with our note; the application's own keys stay as they are."""
+    if not note or not isinstance(metadata, Mapping | None):
+        return metadata
+    return {**cast("Mapping[str, Any]", metadata or {}), NOTE: dict(note)}
+
+
+def note_of(part: ToolReturnPart) -> Mapping[str, Any]:
+    """Our note of a result; empty if there is none."""
+    metadata: object = part.metadata
+    note = cast("Mapping[str, object]", metadata).get(NOTE) if isinstance(metadata, Mapping) else None
+    return cast("Mapping[str, Any]", note) if isinstance(note, Mapping) else {}
+
+
+@dataclass(slots=True)
+class UserTurn:
+    """A message of the user, and the results that came until the next one."""
+
+    text: str
+    results: list[ToolReturnPart] = field(default_factory=list[ToolReturnPart])
+
+
+def turns_of(messages: Sequence[ModelMessage], prompt: str | Sequence[UserContent] | None = None) -> list[UserTurn]:
+    """The turns of a conversation; `prompt` begins one more."""
+    turns: list[UserTurn] = []
+    for message in messages:
+        if isinstance(message, ModelRequest):
+            if is_turn(message):
+                turns.append(UserTurn(_user_text(message)))
+            for part in message.parts:
+                if isinstance(part, ToolReturnPart) and turns:
+                    turns[-1].results.append(part)
+    return turns if prompt is None else [*turns, UserTurn(_text(prompt))]
+
+
+def is_turn(request: ModelRequest) -> bool:
+    """Whether a request begins a turn of the user. Beside results, a user's part is what a tool wants to show."""
+    parts = request.parts
+    return any(isinstance(one, UserPromptPart) for one in parts) and not any(
+        isinstance(one, ToolReturnPart) for one in parts
+    )
+
+
+def _user_text(request: ModelRequest) -> str:
+    return "\n".join(_text(part.content) for part in request.parts if isinstance(part, UserPromptPart))
+
+
+def _text(content: str | Sequence[UserContent]) -> str:
+    if isinstance(content, str):
+        return content
+    pieces = (one.content if isinstance(one, TextContent) else one for one in content)
+    return "\n".join(piece for piece in pieces if isinstance(piece, str))
+
+
+_LISTED = re.compile(r"^(?:- )?([A-Za-z_][\w-]{0,63})[(\[:]", re.MULTILINE | re.ASCII)
+
+
+def replay(toolbox: Toolbox, messages: Sequence[ModelMessage]) -> None:
+    """Bring a new toolbox to where a conversation left it: what was found, used, and idle since.
+
+    It goes through the same methods as the conversation itself, so that both end in the same state.
+    """
+    finders = {tool.name for tool in toolbox.surface}
+    for message in messages:
+        if isinstance(message, ModelResponse):
+            for call in message.tool_calls:
+                if call.tool_name not in finders and toolbox.find(call.tool_name) is not None:
+                    toolbox.mark_used(call.tool_name)
+            continue
+        if is_turn(message):
+            toolbox.begin_turn()
+        for part in message.parts:
+            if isinstance(part, ToolReturnPart):
+                toolbox.activate(_found(part, finders))
+
+
+def _found(part: ToolReturnPart, finders: set[str]) -> list[str]:
+    """The tools that a result handed over: by its note, or, where a client dropped metadata, by what it listed."""
+    if isinstance(names := note_of(part).get(FOUND), list):
+        return [name for name in cast("list[object]", names) if isinstance(name, str)]
+    if part.tool_name in finders and isinstance(part.content, str) and part.metadata is None:
+        return _LISTED.findall(part.content)
+    return []

@@ -1,37 +1,56 @@
-"""A toolbox as a toolset of Pydantic AI: for our runner, and in three lines for anyone's agent.
+"""A catalog as a toolset of Pydantic AI: for our runner, and in three lines for anyone's agent.
 
-    agent = Agent(model, toolsets=[CribToolset(Toolbox(catalog, surface=search_surface))])
+    agent = Agent(model, toolsets=[CribToolset(catalog)])
 
-Before each step Pydantic AI asks what is visible now and how to use it; each call goes through the toolbox, so policy,
-repair of arguments, time limits and confirmation hold here as everywhere else.
+Each run has a toolbox of its own, made of the message history: users share nothing, and any process can go on. Before
+each step Pydantic AI asks what is visible now and how to use it; each call goes through the toolbox, so policy, repair
+of arguments, time limits and confirmation hold here as everywhere else.
 """
 
 import json
+import logging
 import time
+<<<<<<< HEAD
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
+=======
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+>>>>>>> i25
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeAlias, cast
+from types import UnionType
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict, Union, Unpack, cast, get_args, get_origin
 
-from pydantic_ai import RunContext
+from pydantic_ai import Agent, DeferredToolRequests, RunContext
+from pydantic_ai.capabilities import AbstractCapability, HandleDeferredToolCalls
 from pydantic_ai.exceptions import ApprovalRequired, ToolFailed
-from pydantic_ai.messages import InstructionPart
+from pydantic_ai.messages import InstructionPart, ToolReturn
 from pydantic_ai.tools import AgentDepsT, ToolDefinition
-from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+from pydantic_ai.toolsets import AbstractToolset, CombinedToolset, PreparedToolset, ToolsetTool, WrapperToolset
+from pydantic_ai.toolsets._tool_search import ToolSearchToolset
 
+from toolcrib.agent.confirmation import HistoryConfirmations
+from toolcrib.agent.history import AGREED, ASKED, FOUND, replay, with_note
 from toolcrib.agent.models import wire_of
+from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.confirmation import Approval, PendingApproval, with_confirmed, without_confirmed
 from toolcrib.discovery.handover import Discovered
 from toolcrib.discovery.modes import Mode
 from toolcrib.discovery.native import description, schema
 from toolcrib.discovery.protocols import Delivery, Guidance, Note, delivery_for, notes_block, protocol_notes
 from toolcrib.discovery.render import compact_list
+from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.tokens import compact_json, text_tokens
-from toolcrib.discovery.toolbox import Toolbox
-from toolcrib.policy.policy import Decision
+from toolcrib.discovery.toolbox import Inactive, Surface, Toolbox
+from toolcrib.errors import ToolcribError
+from toolcrib.policy.policy import Decision, Policy
+from toolcrib.search.index import SearchIndex, ToolIndex
+from toolcrib.tools.context import current_run, is_control
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
+
+logger = logging.getLogger(__name__)
 
 _UNREADABLE = "\0unreadable"  # no JSON a model sends has such a key
 
@@ -139,6 +158,7 @@ class Definitions:
                 description=description(tool) or None,
                 parameters_json_schema=with_confirmed(parameters) if asks else parameters,
                 strict=False,
+                include_return_schema=False,
             )
             held = self._made[tool.name] = (tool, asks, made)
         return held[2]
@@ -153,6 +173,71 @@ TOOL_LIST = "tools"
 # Pydantic AI appends a change of the protocols as a diff with two lines around it: blank ones, not two long notes.
 _BLANK_LINES_WHEN_APPENDED = 2
 _RETRIES = 3  # never used up: what is wrong with a call comes back as a failed result
+
+
+def can_defer(ctx: RunContext[Any]) -> bool:
+    """Whether the application can be asked in Pydantic AI's way: by the agent's output, or by a capability."""
+    given = ctx.agent.output_type if ctx.agent is not None else None
+    return DeferredToolRequests in _types(given) or any(
+        isinstance(one, HandleDeferredToolCalls) for one in ctx.capabilities.values()
+    )
+
+
+def _types(output: object) -> Iterator[object]:
+    if isinstance(output, list | tuple):
+        for one in cast("Iterable[object]", output):
+            yield from _types(one)
+    elif get_origin(output) in (Union, UnionType):
+        yield from get_args(output)
+    else:
+        yield output
+
+
+def _lists_all(
+    root: AbstractToolset[Any], own: ToolsetTool[Any], toolset: AbstractToolset[Any], ctx: RunContext[Any]
+) -> bool:
+    """Whether everything between the agent and a toolset lists what the toolset lists, under its own names.
+
+    Pydantic AI's own tool search does, and so does the hook `prepare_tools` where no capability uses it.
+    """
+    node: object = root
+    while node is not toolset:
+        if isinstance(node, CombinedToolset):
+            node, own = getattr(own, "source_toolset", None), getattr(own, "source_tool", own)
+        elif isinstance(node, WrapperToolset):
+            wrapper = cast(Any, node)  # pyright knows the class, and not of which dependencies
+            if not _hides_nothing(wrapper, ctx):
+                return False
+            node = wrapper.wrapped
+        else:
+            return False
+    return True
+
+
+def _hides_nothing(wrapper: WrapperToolset[Any], ctx: RunContext[Any]) -> bool:
+    if isinstance(wrapper, PreparedToolset) and wrapper.prepare_func.__module__ == Agent.__module__:
+        hooks = (type(one).prepare_tools for one in ctx.capabilities.values())
+        return all(hook is AbstractCapability[Any].prepare_tools for hook in hooks)
+    return type(wrapper).get_tools is WrapperToolset[Any].get_tools or isinstance(wrapper, ToolSearchToolset)
+
+
+class UnlistedTools(dict[str, ToolsetTool[Any]]):
+    """The tools of one step; whoever asks for another one of the toolbox by its name gets it, too.
+
+    Only what is listed is sent to the model. Pydantic AI looks here for what it called.
+    """
+
+    def __init__(self, listed: Mapping[str, ToolsetTool[Any]], own: ToolsetTool[Any], toolbox: Toolbox) -> None:
+        super().__init__(listed)
+        self._own = own
+        self._toolbox = toolbox
+
+    def get(self, key: str, default: Any = None, /) -> Any:
+        if key in self or self._toolbox.find(key) is None:
+            return super().get(key, default)
+        # A copy of an entry of ours: Pydantic AI wraps them, and finds the way back by that.
+        definition = ToolDefinition(name=key, toolset_id=self._own.tool_def.toolset_id)
+        return replace(self._own, tool_def=definition)
 
 
 class Confirmer(Protocol):
@@ -196,35 +281,65 @@ def model_call() -> ModelCall:
 Toolboxes: TypeAlias = Callable[[RunContext[AgentDepsT]], Toolbox]
 
 
+class ToolboxOptions(TypedDict, total=False):
+    """What the toolbox of each run is made with; the defaults are those of `Toolbox`, with the surface search."""
+
+    policy: Policy
+    role: str | None
+    pinned: Iterable[str]
+    surface: Surface | None
+    mode: Mode | str
+    inactive: Inactive
+    budget_tokens: int
+    idle_turns: int | None
+    timeout_seconds: float | None
+
+
 class CribToolset(AbstractToolset[AgentDepsT]):
-    """The tools of one toolbox, as they are visible from step to step."""
+    """The tools of a catalog, as they are visible from step to step."""
 
     def __init__(
         self,
-        toolbox: Toolbox | Toolboxes[AgentDepsT],
+        tools: Catalog | Toolbox | Toolboxes[AgentDepsT],
+        index: SearchIndex | None = None,
         *,
         id: str = "toolcrib",
         delivery: Delivery | str = Delivery.AUTO,
         guidance: Guidance | None = None,
-        deferred: bool = False,
+        deferred: bool | None = None,
         consent: Confirmer | None = None,
         list_named: bool = True,
+        **options: Unpack[ToolboxOptions],
     ) -> None:
-        """Serve a toolbox.
+        """Serve a catalog.
 
         Args:
-            toolbox: One for everything this agent does, or a function that gives the one of a run, by its `deps`.
-                A toolbox is one conversation's: an agent that serves several people needs the function.
+            tools: A catalog: each run gets a toolbox of its own, brought to where its message history left it. Or a
+                toolbox, for one conversation; or a function that gives the toolbox of a run, by its `deps`.
+            index: The index of the catalog; made at the first run unless given.
             id: Its name among the agent's toolsets.
             delivery: How the model learns of changed protocols.
             guidance: What there is to know about whole categories.
             deferred: Whether calls that need the user's yes end the run with `DeferredToolRequests`, Pydantic AI's way
-                to ask; the agent's `output_type` must allow it. Without, and without `consent`, they are refused.
-            consent: Decides whether the user confirmed a call. With it, tools that ask get an argument `confirmed`.
+                to ask. Left out: if the agent's `output_type` has it, or a capability handles it. Otherwise the model
+                asks in words: a call with `confirmed: true` counts after the user answered the question, once.
+            consent: Decides in place of these rules whether the user confirmed a call.
             list_named: Whether tools that the last search only named stand in the list by their names, without
-                arguments: Pydantic AI lets a model call nothing else. The first call of one brings its definition.
+                arguments. The first call of one brings its definition.
+            options: Of the toolboxes that are made of a catalog, such as `policy`, `role` and `pinned`.
         """
-        self._given = toolbox
+        if not isinstance(tools, Catalog | Toolbox) and not callable(tools):
+            raise ToolcribError(
+                f"{tools!r:.80} is no catalog and no toolbox.", hint="Write `CribToolset(catalog)`, with a `Catalog`."
+            )
+        if not isinstance(tools, Catalog) and (index is not None or options):
+            given = ", ".join([*(["index"] if index is not None else []), *options])
+            raise ToolcribError(f"The toolbox has its own {given}.", hint="Give them to `Toolbox`.")
+        if isinstance(tools, Toolbox) and not tools.visible() and tools.tools:
+            logger.warning("The model sees no tools: the toolbox has no surface. Use CribToolset(catalog).")
+        self._given = tools
+        self._index = index
+        self._options = options
         self._id = id
         self._delivery = Delivery(delivery)
         self._guidance = guidance
@@ -243,27 +358,45 @@ class CribToolset(AbstractToolset[AgentDepsT]):
 
     async def for_run(self, ctx: RunContext[AgentDepsT]) -> AbstractToolset[AgentDepsT]:
         """The toolset of this run. A run with a prompt is a turn of the user, and makes room in the toolbox."""
-        toolbox = self._given if isinstance(self._given, Toolbox) else self._given(ctx)
+        toolbox = self._toolbox_of(ctx)
         if ctx.prompt is not None:
             toolbox.begin_turn()
-        if isinstance(self._given, Toolbox):
+        if toolbox is self._given and self._consent is not None:
             return self
+        deferred = can_defer(ctx) if self._deferred is None else self._deferred
+        consent = self._consent
+        if consent is None and not deferred:
+            consent = HistoryConfirmations(ctx.messages, ctx.prompt)
         return CribToolset(
             toolbox,
             id=self._id,
             delivery=self._delivery,
             guidance=self._guidance,
-            deferred=self._deferred,
-            consent=self._consent,
+            deferred=deferred,
+            consent=consent,
             list_named=self._list_named,
         )
+
+    def _toolbox_of(self, ctx: RunContext[AgentDepsT]) -> Toolbox:
+        if isinstance(self._given, Toolbox):
+            return self._given
+        if not isinstance(self._given, Catalog):
+            return self._given(ctx)
+        if self._index is None:
+            self._index = ToolIndex(self._given)
+        options: ToolboxOptions = {"surface": search_surface, **self._options}
+        toolbox = Toolbox(self._given, self._index, **options)
+        replay(toolbox, ctx.messages)
+        return toolbox
 
     async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
         """What the model sees at this step."""
         self._finished.clear()  # of the step before, where nobody took them
         listed = {one.name: self._entry(one) for one in self.step().definitions}
         named = (name for name in self._named if name not in listed and self.toolbox.find(name))
-        return listed | {name: self._entry(ToolDefinition(name=name, strict=False)) for name in named}
+        return listed | {
+            name: self._entry(ToolDefinition(name=name, strict=False, include_return_schema=False)) for name in named
+        }
 
     def step(self) -> Step:
         """What the model sees now; made anew only when the visible tools or their guidance changed."""
@@ -283,41 +416,71 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         parts = [InstructionPart(protocols, name=PROTOCOLS, on_change="append" if appends else "rewrite", dynamic=True)]
         if self.toolbox.mode is Mode.COMPACT:
             parts.insert(0, InstructionPart(self._tool_list(), name=TOOL_LIST))
+        self._open_unlisted(ctx)
         # An empty part that appends is given all the same: it is where the first change is measured from. Without it,
         # the first protocols would stand in the system prompt, and change its start in the middle of a conversation.
         return [part for part in parts if part.content or part.on_change == "append"]
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
-    ) -> str:
+    ) -> ToolReturn:
         """Call a tool. Whatever goes wrong becomes a failed result for the model, and never ends the run."""
         began = time.perf_counter()
+<<<<<<< HEAD
         before = _model_call.set(ModelCall(ctx.tool_call_id or ""))
         try:
             result = await self._result(name, raw_arguments(tool_args), ctx)
         finally:
             _model_call.reset(before)
+=======
+        before = set(self.toolbox.active)
+        result, agreed = await self._result(name, raw_arguments(tool_args), ctx)
+>>>>>>> i25
         took_ms = (time.perf_counter() - began) * 1_000
         if self._list_named and isinstance(found := result.value, Discovered):
             self._named = found.named
         call_id = ctx.tool_call_id or ""
         self._finished[call_id] = Call(id=call_id, name=name, arguments=dict(tool_args), result=result, took_ms=took_ms)
+        if isinstance(result.value, BaseException) and is_control(result.value):
+            raise result.value
         if result.failed:
             raise ToolFailed(result.text)
-        return result.text
+        note: dict[str, Any] = {AGREED: agreed} if agreed else {}
+        if isinstance(result.value, PendingApproval):
+            note[ASKED] = {result.value.digest: result.value.tool}
+        if found := self._found(name, result, before):
+            note[FOUND] = found
+        native: object = result.native
+        if isinstance(native, ToolReturn):
+            given = cast("ToolReturn[Any]", native)
+            return replace(given, metadata=with_note(given.metadata, note))
+        value: Any = result.text if native is None else native
+        return ToolReturn(return_value=value, metadata=with_note(None, note))
 
     def take_finished(self, call_id: str) -> Call | None:
         """A call of this step with its whole result, once; Pydantic AI passes on only the text."""
         return self._finished.pop(call_id, None)
 
-    async def _result(self, name: str, arguments: object, ctx: RunContext[AgentDepsT]) -> ToolResult:
+    def _found(self, name: str, result: ToolResult, before: set[str]) -> list[str]:
+        """What a tool of the surface handed over."""
+        if name not in {tool.name for tool in self.toolbox.surface}:
+            return []
+        if isinstance(result.value, Discovered):
+            return list(result.value.tools)
+        return [one for one in self.toolbox.active if one not in before]
+
+    async def _result(self, name: str, arguments: object, ctx: RunContext[AgentDepsT]) -> tuple[ToolResult, str | None]:
+        """What a call came to, and the digest of what the user agreed to for it."""
         confirmed = False
         if self._consent is not None:
             arguments, confirmed = without_confirmed(arguments, self.toolbox.find(name))
-        result = await self.toolbox.call(name, arguments, ctx.deps)
+        result = await self._called(name, arguments, ctx)
         pending = result.value
+        if isinstance(pending, ApprovalRequired) and not self._deferred:  # the tool itself asks
+            sent = cast("Mapping[str, Any]", arguments) if isinstance(arguments, Mapping) else dict[str, Any]()
+            pending = PendingApproval.of(name, sent)
         if not isinstance(pending, PendingApproval):
-            return result
+            return result, None
         if ctx.tool_call_approved:  # by the application, which asked the user
             consent = pending.approve()
         elif self._consent is not None:
@@ -325,11 +488,31 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         elif self._deferred:
             raise ApprovalRequired(metadata={"tool": pending.tool, "reason": pending.reason})
         else:
-            return result
+            return pending.as_result(), None
         if isinstance(consent, ToolResult):
-            return consent
+            return consent, None
         # A surface's tool may have asked for another one: what runs is what the user agreed to.
-        return await self.toolbox.call(pending.tool, pending.arguments, ctx.deps, approved=consent)
+        approved = replace(ctx, tool_call_approved=True)
+        return await self._called(pending.tool, pending.arguments, approved, consent), consent.digest
+
+    async def _called(
+        self, name: str, arguments: object, ctx: RunContext[AgentDepsT], approved: Approval | None = None
+    ) -> ToolResult:
+        token = current_run.set(ctx)
+        try:
+            return await self.toolbox.call(name, arguments, ctx.deps, approved=approved)
+        finally:
+            current_run.reset(token)
+
+    def _open_unlisted(self, ctx: RunContext[AgentDepsT]) -> None:
+        """Let the model call tools of the toolbox that are not listed: those that left, and those it knows by name."""
+        manager = ctx.tool_manager
+        if manager is None or manager.tools is None or isinstance(manager.tools, UnlistedTools):
+            return
+        own = next((one for one in manager.tools.values() if one.toolset is self), None)
+        # Inside a wrapper that filters or renames, only what it lists can be called.
+        if own is not None and _lists_all(manager.toolset, own, self, ctx):
+            manager.tools = UnlistedTools(manager.tools, own, self.toolbox)
 
     @property
     def toolbox(self) -> Toolbox:

@@ -19,6 +19,7 @@ from toolcrib.errors import SessionLostError, SnapshotError
 from toolcrib.policy.policy import Decision, Policy, Verdict
 from toolcrib.search.interface import SearchIndex
 from toolcrib.search.result import SearchResult
+from toolcrib.tools.context import is_control
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import CurrentCall, Tool, within_call
 
@@ -33,11 +34,16 @@ class ActiveTools:
     while is active again when the source comes back, and takes its old place.
     """
 
-    def __init__(self, active: Iterable[str] = (), used: Iterable[str] = ()) -> None:
+    def __init__(
+        self, active: Iterable[str] = (), used: Iterable[str] = (), idle: Mapping[str, int] | None = None
+    ) -> None:
         self._active = dict.fromkeys(active)  # a set that keeps its order: that of the first activation
-        self._by_use = dict.fromkeys(self._active)  # the same names; the last one was used last
+        self._by_use = dict.fromkeys(self._active, 0)  # the last one was used last; with the turns begun since
         for name in used:
             self.use(name)
+        for name, turns in (idle or {}).items():
+            if name in self._by_use:
+                self._by_use[name] = turns
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -50,7 +56,8 @@ class ActiveTools:
     def add(self, name: str) -> bool:
         """Make a name active; returns whether it was not before."""
         fresh = name not in self._active
-        self._active[name] = self._by_use[name] = None
+        self._active[name] = None
+        self._by_use[name] = 0
         self.use(name)
         if len(self._active) > MOST_NAMES:
             self.drop(next(iter(self._by_use)))
@@ -59,7 +66,8 @@ class ActiveTools:
     def use(self, name: str) -> None:
         """Mark an active tool as the most recently used."""
         if name in self._active:
-            self._by_use[name] = self._by_use.pop(name)
+            del self._by_use[name]
+            self._by_use[name] = 0
 
     def drop(self, name: str) -> None:
         """Make a name inactive."""
@@ -78,9 +86,19 @@ class ActiveTools:
             total -= sizes[name]
         return tuple(dropped)
 
+    def leave_idle(self, most_turns: int | None) -> tuple[str, ...]:
+        """Begin a turn: drop the names that were neither found nor used in so many turns; None drops nothing."""
+        self._by_use = {name: turns + 1 for name, turns in self._by_use.items()}
+        idle = () if most_turns is None else tuple(name for name, turns in self._by_use.items() if turns > most_turns)
+        for name in idle:
+            self.drop(name)
+        return idle
+
     def snapshot(self) -> dict[str, Any]:
         """All of it as JSON."""
-        return {"version": VERSION, "active": list(self._active), "used": list(self._by_use)}
+        idle = {name: turns for name, turns in self._by_use.items() if turns}
+        held: dict[str, Any] = {"version": VERSION, "active": list(self._active), "used": list(self._by_use)}
+        return held | {"idle": idle} if idle else held
 
     @classmethod
     def restored(cls, snapshot: object) -> "ActiveTools":
@@ -90,7 +108,7 @@ class ActiveTools:
         fields = cast("Mapping[str, object]", snapshot)
         if (version := fields.get("version")) != VERSION:
             raise SnapshotError(f"The snapshot has version {version!r}, not {VERSION}.", hint=_HINT)
-        return cls(_names(fields, "active"), _names(fields, "used"))
+        return cls(_names(fields, "active"), _names(fields, "used"), _turns(fields.get("idle", {})))
 
 
 _HINT = "Start with a new toolbox: the model finds its tools again by searching."
@@ -101,6 +119,13 @@ def _names(fields: Mapping[str, object], key: str) -> list[str]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in cast("list[object]", names)):
         raise SnapshotError(f"The snapshot has no list of names under {key!r}.", hint=_HINT)
     return cast("list[str]", names)[:MOST_NAMES]
+
+
+def _turns(idle: object) -> dict[str, int]:
+    counts = cast("Mapping[str, object]", idle) if isinstance(idle, Mapping) else None
+    if counts is None or not all(isinstance(turns, int) for turns in counts.values()):
+        raise SnapshotError("The snapshot has no numbers of turns under 'idle'.", hint=_HINT)
+    return {name: turns for name, turns in counts.items() if isinstance(turns, int)}
 
 
 logger = logging.getLogger(__name__)
@@ -146,6 +171,8 @@ async def _outcome(tool: Tool, arguments: Mapping[str, Any], context: object, se
     except Exception as error:  # foreign code: the tool
         if seconds is not None and limit.expired():
             return refusals.timed_out(tool.name, seconds)
+        if is_control(error):
+            return ToolResult.control(error)
         logger.error("Tool %r failed", tool.name, exc_info=error)
         return refusals.broken(tool.name, error)
 
@@ -155,6 +182,7 @@ Inactive: TypeAlias = Literal["activate", "refuse"]
 Surface: TypeAlias = Callable[["Toolbox"], Iterable[Tool]]
 
 BUDGET_TOKENS = 8_000  # of active definitions that may stay from one turn to the next
+IDLE_TURNS = 10  # of the user, in which a tool is neither found nor used, before it leaves
 SURE_ABOVE = 0.8  # confidence from which `preload` believes a search
 NEAR_FIRST = 0.5  # and the share of the first hit's score from which it takes another one along
 _DEFAULT_POLICY = Policy()
@@ -185,6 +213,7 @@ class Toolbox:
         mode: Mode | str = Mode.DISCOVERY,
         inactive: Inactive = "activate",
         budget_tokens: int = BUDGET_TOKENS,
+        idle_turns: int | None = IDLE_TURNS,
         timeout_seconds: float | None = TIMEOUT_SECONDS,
         size_of: Callable[[Tool], int] = definition_tokens,
         watch: Callable[[Tool, ToolResult], None] | None = None,
@@ -201,7 +230,12 @@ class Toolbox:
         self._activation = ActiveTools()
         self._inactive: Inactive = inactive
         self._budget_tokens = budget_tokens
+<<<<<<< HEAD
         self._execution = Execution(timeout_seconds, watch, begin)
+=======
+        self._idle_turns = idle_turns
+        self._execution = Execution(timeout_seconds, watch)
+>>>>>>> i25
         self._size_of = size_of
         self._make_surface = surface
         self._surface: dict[str, Tool] = {}
@@ -301,14 +335,22 @@ class Toolbox:
         return tuple(name for name in found if self._activation.add(name))
 
     def begin_turn(self) -> tuple[str, ...]:
-        """Make room at the start of a user's turn: the least recently used tools over the budget go, and are given.
+        """Make room at the start of a user's turn: idle tools and the least recently used over the budget go.
 
-        Only here, because within a turn it would break the prompt cache and take away what the model just found. A
-        surface that depends on what the catalog holds changes here too, if the catalog did.
+        Gives those that went; each can still be called by its name. Only here, because within a turn it would break the
+        prompt cache and take away what the model just found. A surface that depends on what the catalog holds changes
+        here too, if the catalog did.
         """
         self._renew_surface()
+        idle = self._activation.leave_idle(self._idle_turns)
         sizes = {tool.name: self._size_of(tool) for tool in self._now().active}
-        return self._activation.shrink(sizes, self._budget_tokens)
+        return (*idle, *self._activation.shrink(sizes, self._budget_tokens))
+
+    def mark_used(self, name: str) -> None:
+        """Note that the model called a tool: it is active from now on, unless the surface runs tools itself."""
+        if not self.is_active(name) and not self.is_fixed:
+            self.activate([name])
+        self._activation.use(name)
 
     async def preload(self, user_text: str, budget_tokens: int) -> tuple[str, ...]:
         """Activate what surely serves the user's own words, for models that forget to search; gives what is new."""
@@ -340,12 +382,10 @@ class Toolbox:
         verdict = Verdict(Decision.ALLOW) if name in self._surface else self.verdict(tool)
         if verdict.decision is Decision.DENY:
             return refusals.denied(name, verdict.reason)
-        if not self.is_active(name):
-            if self._inactive == "refuse" and approved is None:  # what the user agreed to needs no second search
-                return refusals.inactive(name, self._finder)
-            if not self.is_fixed:
-                self.activate([name])
-        self._activation.use(name)
+        # What the user agreed to needs no second search.
+        if self._inactive == "refuse" and approved is None and not self.is_active(name):
+            return refusals.inactive(name, self._finder)
+        self.mark_used(name)
         given = fitted(tool, arguments)
         if not isinstance(given, Repaired):
             return ToolResult.failure(given)
@@ -392,6 +432,7 @@ class Toolbox:
             mode=self.mode,
             inactive=self._inactive,
             budget_tokens=self._budget_tokens,
+            idle_turns=self._idle_turns,
             timeout_seconds=self._execution.timeout_seconds,
             size_of=self._size_of,
         )

@@ -6,11 +6,12 @@ over the network: so a query has two halves, `start` and `finish`, and an index 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from toolcrib.errors import SearchInputError
 from toolcrib.search.confidence import Calibration, Ranking, confidence_features
 from toolcrib.search.dense import ABSENT, DEPTH, Similarity
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
@@ -290,11 +291,15 @@ def decide(query: PendingQuery, result: FusedResult, named: Sequence[int], *, to
 
 def clamp_limit(limit: int) -> int:
     """The limit, within 0 and `MAX_LIMIT`."""
+    if not isinstance(cast("object", limit), int):
+        raise SearchInputError(f"The limit is {limit!r}, not a whole number.", hint="Write limit=5.")
     return max(0, min(limit, MAX_LIMIT))
 
 
 def without_search(query: str, limit: int) -> SearchResult | None:
     """The answer where there is nothing to search for or nothing to return."""
+    if not isinstance(cast("object", query), str):
+        raise SearchInputError(f"The query is {query!r}, not a text.", hint="Search for a request in plain words.")
     if limit and words(query):
         return None
     reason = "The request has no words." if limit else "No tools were wanted."

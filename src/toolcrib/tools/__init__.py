@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from toolcrib._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from toolcrib.tools.context import ToolContext as ToolContext
     from toolcrib.tools.extraction import Entity as Entity, Extraction as Extraction
     from toolcrib.tools.protocol import Protocol as Protocol
     from toolcrib.tools.registry import Entry as Entry, Registry as Registry, registry_tool as registry_tool
@@ -27,6 +28,7 @@ _HOMES = {
     "Risk": "toolcrib.tools.tool",
     "Tool": "toolcrib.tools.tool",
     "ToolCall": "toolcrib.tools.tool",
+    "ToolContext": "toolcrib.tools.context",
     "ToolResult": "toolcrib.tools.result",
     "registry_tool": "toolcrib.tools.registry",
     "current_call": "toolcrib.tools.tool",

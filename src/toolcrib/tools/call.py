@@ -10,12 +10,13 @@ import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Annotated, Any, TypeAlias, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, cast, get_args, get_origin, get_type_hints
 
 from pydantic import Field, PydanticUserError, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
 from toolcrib.errors import ToolDefinitionError, did_you_mean
+from toolcrib.tools.context import ToolContext, current_run, is_control, takes_context, takes_run
 from toolcrib.tools.result import ToolResult, as_json
 from toolcrib.tools.schema import argument_schema
 
@@ -99,17 +100,19 @@ class Signature:
     """The arguments of one function."""
 
     parameters: Mapping[str, Any]  # JSON Schema of an object
-    takes_context: bool
+    context: str | None  # the parameter that receives the context of the call, if there is one
+    context_type: Literal["given", "tool", "run"]  # as it was given, as a `ToolContext`, or Pydantic AI's
     validate: Callable[[object], dict[str, Any]]  # keywords for the function; raises pydantic's ValidationError
 
     @classmethod
     def of(cls, function: Callable[..., object], descriptions: Mapping[str, str]) -> "Signature":
         """Read a function; `descriptions` say what each argument is for."""
         parameters = _parameters(function)
-        visible = [one for one in parameters if one.name != CONTEXT or one.kind in _REFUSED_KINDS]
+        context, context_type = _context(function, parameters)
+        visible = [one for one in parameters if one.name != context]
         _refuse_what_json_cannot_call(function, visible)
         adapter, schema = _adapter(_stand_in(function, visible, descriptions), label(function))
-        return cls(schema, takes_context=len(visible) < len(parameters), validate=adapter.validate_python)
+        return cls(schema, context, context_type, adapter.validate_python)
 
 
 def underlying(function: Callable[..., object]) -> Callable[..., object]:
@@ -134,6 +137,30 @@ def _parameters(function: Callable[..., object]) -> list[inspect.Parameter]:
             f"{label(function)!r} cannot become a tool: it does not tell what it takes.",
             hint="Write a typed function that calls it, and make a tool of that.",
         ) from error
+
+
+def _context(
+    function: Callable[..., object], parameters: Sequence[inspect.Parameter]
+) -> tuple[str | None, Literal["given", "tool", "run"]]:
+    """The parameter that receives the context, and in which form: the first one by its type, or one by its name."""
+    if parameters and parameters[0].kind not in _REFUSED_KINDS:
+        hint = _hint(function, parameters[0].annotation)
+        if takes_run(hint):
+            return parameters[0].name, "run"
+        if takes_context(hint):
+            return parameters[0].name, "tool"
+    named = any(one.name == CONTEXT and one.kind not in _REFUSED_KINDS for one in parameters)
+    return (CONTEXT if named else None), "given"
+
+
+def _hint(function: Callable[..., object], annotation: object) -> object:
+    """An annotation; of one written as text, only what stands before its arguments."""
+    if not isinstance(annotation, str):
+        return annotation
+    value: object = getattr(underlying(function), "__globals__", {})
+    for at, name in enumerate(annotation.partition("[")[0].strip().split(".")):
+        value = cast("dict[str, object]", value).get(name) if at == 0 else getattr(value, name, None)
+    return value
 
 
 def _refuse_what_json_cannot_call(function: Callable[..., object], parameters: Iterable[inspect.Parameter]) -> None:
@@ -239,12 +266,22 @@ class FunctionCall:
             return self._failed(error)
         if keywords is None:
             return ToolResult.failure(explain_not_an_object(self.name, arguments))
-        if self.signature.takes_context:
-            keywords[CONTEXT] = context
+        if self.signature.context is not None:
+            keywords[self.signature.context] = given = self._context(context)
+            if given is None and self.signature.context_type == "run":
+                return ToolResult.failure(f"{self.name} was not called: it works only in an agent of Pydantic AI.")
         try:
             return ToolResult.of(await self._run(keywords))
         except (Exception, SystemExit) as error:  # foreign code: the tool; its `sys.exit()` must not end the agent
-            return self._failed(error)
+            return ToolResult.control(error) if is_control(error) else self._failed(error)
+
+    def _context(self, given: object) -> object:
+        if self.signature.context_type == "given":
+            return given
+        run = current_run.get()
+        if self.signature.context_type == "run":
+            return run
+        return ToolContext(deps=given, tool=self.name, call_id=getattr(run, "tool_call_id", None) or "")
 
     def refusal(self, arguments: object) -> str | None:
         """What a call would say against these arguments; None if it would run."""

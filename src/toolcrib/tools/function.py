@@ -34,9 +34,10 @@ def tool(
 ) -> Tool | Callable[[Callable[..., object]], Tool]:
     """Make a tool of a sync or async function: `@tool`, `@tool(category="images")` or `tool(function)`.
 
-    Every parameter needs a type hint; the docstring (Google, NumPy or Sphinx style) may describe them. A parameter
-    named `context` receives the context of the call and is hidden from the model; to offer an argument of that name,
-    call the parameter otherwise and annotate it with `Field(alias="context")`. Sync functions run in a thread.
+    Every parameter needs a type hint; the docstring (Google, NumPy or Sphinx style) may describe them. A first
+    parameter of the type `ToolContext`, or of Pydantic AI's `RunContext`, receives the context of the call, as does
+    one named `context`; the model does not see it. To offer an argument of that name, call the parameter otherwise
+    and annotate it with `Field(alias="context")`. Sync functions run in a thread.
     """
     if function is None:
         return lambda decorated: _made_of(decorated, options)

@@ -87,12 +87,12 @@ async def test_a_history_that_begins_in_the_middle_is_no_harm() -> None:
     assert reply.text == "Please say what to do."
 
 
-async def test_a_yes_that_cannot_be_taken_is_said_to_be_none() -> None:
+async def test_a_yes_in_words_is_taken_in_an_agent_of_pydantic_ai() -> None:
     talker = agent()
     first = await talker.run("delete the tax note")
     assert first.output.startswith("This needs your yes: **delete_note**")
     second = await talker.run("yes", message_history=first.all_messages())
-    assert "nothing was done" in second.output or "did not work" in second.output
+    assert second.output == "Deleted the note 'Tax'."
 
 
 WORDS = """create delete rename list the a note notes called to with and in for mail 5 'x' "y" 2026-02-30 it yes no

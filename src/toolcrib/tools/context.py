@@ -1,0 +1,42 @@
+"""The context of a call: what a tool knows beside its arguments, and which the model never sees."""
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+Deps = TypeVar("Deps")
+
+# Pydantic AI's `RunContext` of the present call; None where no agent of Pydantic AI calls.
+current_run: ContextVar[Any] = ContextVar("current_run", default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolContext(Generic[Deps]):
+    """What the first parameter of a tool receives, if it has this type: `def pay(ctx: ToolContext[Shop], amount: int)`.
+
+    The same in every loop; in an agent of Pydantic AI, `RunContext` works, too.
+    """
+
+    deps: Deps  # what the application gave to this run or call
+    tool: str
+    call_id: str = ""  # the model's, where there is one
+
+
+def takes_run(annotation: object) -> bool:
+    """Whether a parameter wants Pydantic AI's `RunContext`, generic or not."""
+    kind = getattr(annotation, "__origin__", annotation)
+    return getattr(kind, "__name__", "") == "RunContext" and getattr(kind, "__module__", "").startswith("pydantic_ai.")
+
+
+def takes_context(annotation: object) -> bool:
+    """Whether a parameter wants our `ToolContext`, generic or not."""
+    return getattr(annotation, "__origin__", annotation) is ToolContext
+
+
+def is_control(error: object) -> bool:
+    """Whether an exception is no failure, but how a tool speaks to Pydantic AI: try again, ask, or wait."""
+    return type(error).__module__.startswith("pydantic_ai.") and type(error).__name__ in (
+        "ModelRetry",
+        "ApprovalRequired",
+        "CallDeferred",
+    )

@@ -7,13 +7,9 @@ An agent of Pydantic AI keeps no session of ours: there, `message_history` is al
 the user was asked stand in the metadata of results, which no model sees, and `replay` makes a toolbox of them again.
 """
 
-<<<<<<< HEAD
-from collections.abc import Collection, Iterable, Iterator, Sequence
-=======
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
->>>>>>> i25
 from itertools import groupby
 from typing import Any, cast
 

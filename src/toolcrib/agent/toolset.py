@@ -9,15 +9,9 @@ of arguments, time limits and confirmation hold here as everywhere else.
 
 import json
 import logging
-import time
-<<<<<<< HEAD
-from collections.abc import Callable, Mapping
+import timefrom collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
-=======
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
->>>>>>> i25
 from functools import cached_property
 from types import UnionType
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict, Union, Unpack, cast, get_args, get_origin
@@ -425,17 +419,12 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
     ) -> ToolReturn:
         """Call a tool. Whatever goes wrong becomes a failed result for the model, and never ends the run."""
-        began = time.perf_counter()
-<<<<<<< HEAD
-        before = _model_call.set(ModelCall(ctx.tool_call_id or ""))
+        began = time.perf_counter()        active = set(self.toolbox.active)
+        outer = _model_call.set(ModelCall(ctx.tool_call_id or ""))
         try:
-            result = await self._result(name, raw_arguments(tool_args), ctx)
+            result, agreed = await self._result(name, raw_arguments(tool_args), ctx)
         finally:
-            _model_call.reset(before)
-=======
-        before = set(self.toolbox.active)
-        result, agreed = await self._result(name, raw_arguments(tool_args), ctx)
->>>>>>> i25
+            _model_call.reset(outer)
         took_ms = (time.perf_counter() - began) * 1_000
         if self._list_named and isinstance(found := result.value, Discovered):
             self._named = found.named

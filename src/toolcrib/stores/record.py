@@ -267,7 +267,7 @@ def read_session(
         usage=from_text(usage, "usage"),
         confirmations=confirmations,
         events=events,
-        calls=tuple(BegunCall(id=id, tool=tool, fence=by, at=moment(at)) for id, tool, by, at in calls),
+        calls=tuple(BegunCall(id=id, tool=tool, fence=by, at=from_microseconds(at)) for id, tool, by, at in calls),
         fence=fence,
     )
 

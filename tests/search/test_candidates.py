@@ -116,8 +116,8 @@ def test_the_first_candidates_of_each_arm_are_read_word_by_word() -> None:
     evidence = asked(index, "page", seen, meanings=meanings, depth=10)
     read = {n for n, share in zip(evidence.tool_ids.tolist(), evidence.close.of_query, strict=True) if share}
     assert read == {*evidence.tool_ids[:10].tolist(), *seen.nearest[:10]}
-    assert signs(evidence)["most_asked"] == pytest.approx(1)
-    assert 0 < signs(evidence)["most_told"] < 1
+    assert signs(evidence)["query_coverage"] == pytest.approx(1)
+    assert 0 < signs(evidence)["tool_coverage"] < 1
     every = asked(index, "page", seen, meanings=meanings)
     assert (every.close.of_query > 0).all()
     assert len(every.tool_ids) == len(evidence.tool_ids) > len(read)

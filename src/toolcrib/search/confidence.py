@@ -41,8 +41,8 @@ class Calibration:
     def small_talk(self, query: Vectors) -> float:
         """How much a query resembles small talk, -1..1; defined for the vectors of the built-in embedder only."""
         line, offset = self._small_talk
-        sound = float(query @ line) + offset
-        return min(max(sound, -6.0), 6.0) / 6
+        logit = float(query @ line) + offset
+        return min(max(logit, -6.0), 6.0) / 6
 
     @cached_property
     def _lexical(self) -> Network:

@@ -43,8 +43,8 @@ FEATURES = (
     "lexical_of_nearest",  # what the lexical arm thinks of the nearest tool
     "dense_of_first",  # how high the best lexical tool stands in the dense arm
     "first_gap",  # and how far below the nearest
-    "most_asked",  # how much of the request, word by word, the closest tool speaks of
-    "most_told",  # how much of the closest tool the request asks for
+    "query_coverage",  # the largest share of the query, word by word, that a candidate covers
+    "tool_coverage",  # the largest share of a candidate that the query covers
 )
 
 
@@ -75,14 +75,14 @@ def collect_candidates(
     """
     room = len(match.tool_ids) + len(similarity.nearest)
     tool_ids, columns, features = np.empty(room, dtype=np.int64), np.zeros((4, room)), np.empty(len(FEATURES))
-    asked = depth, meanings.request(text)
     count = kernels.collect_candidates(
         match.tool_ids,
         match.scores,
         lexical_features,
         *similarity,
         ABSENT,
-        *asked,
+        depth,
+        meanings.request(text),
         *meanings.held,
         tool_ids,
         columns,

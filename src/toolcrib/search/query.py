@@ -184,7 +184,7 @@ class QueryRunner:
         whole = matches[0]
         features = lexical_features(whole, self._arms.lexical)
         confidence = self._calibration.p_lexical(features) if whole.tool_ids else 0.0
-        # Several errands need both arms, and one rare word can make the lexical arm confident of the wrong tool.
+        # A query with several parts needs both arms, and one rare word can make the lexical arm confidently wrong.
         understood = len(texts) == 1 and features.coverage > UNDERSTOOD
         is_sufficient = understood and confidence > strategy.lexical_above and not _is_tied(whole)
         return LexicalPass(
@@ -235,15 +235,15 @@ class QueryRunner:
         ]
         ranking = self._fusion.ranking(candidates[0], candidates[1:])
         small_talk = self._calibration.small_talk(vectors[0]) if self._detects_small_talk else 0.0
-        outcome = confidence_features(candidates[0], ranking, len(others), small_talk)
+        features_of_ranking = confidence_features(candidates[0], ranking, len(others), small_talk)
         is_blended = strategy is not None and words.confidence > strategy.blended_above
         return FusedResult(
             words=words,
             similarity=similarities[0],
             vector=vectors[0],
             ranking=ranking,
-            confidence=self._calibration.p_first(outcome),
-            answerable=self._calibration.p_answerable(outcome),
+            confidence=self._calibration.p_first(features_of_ranking),
+            answerable=self._calibration.p_answerable(features_of_ranking),
             path="blended" if is_blended else "dense",
         )
 

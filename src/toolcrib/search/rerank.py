@@ -105,10 +105,10 @@ class LateInteraction:
         self._words.extend(ids.astype(np.int32)[:, None])
 
 
-def _content_pieces(said: Iterable[str]) -> Iterator[str]:
+def _content_pieces(words: Iterable[str]) -> Iterator[str]:
     """The content words, each once; a run of an unspaced script as character bigrams."""
     seen: set[str] = set()
-    for word in said:
+    for word in words:
         pieces = [word[at : at + 2] for at in range(len(word) - 1)] if len(word) > 2 and is_unspaced(word) else (word,)
         for piece in pieces:
             if piece not in STOP_WORDS and piece not in seen:

@@ -1,8 +1,8 @@
-"""From any text to words: one reading for tools and requests, in every script.
+"""Normalization and tokenization, the same for tools and queries, in every script.
 
 `getWeatherByCity`, `get_weather_by_city` and `GET /weather/{city}` give the same words. Scripts that put no space
-between words (Chinese, Japanese, Thai, ...) give *runs*, which each arm cuts up in its own way; Korean has spaces, but
-its particles cling to the nouns, so it is treated the same. A request for several things is split here, too.
+between words (Chinese, Japanese, Thai, ...) give *runs*, which each arm splits in its own way; Korean has spaces, but
+its particles are attached to the nouns, so it is treated the same. A request for several things is split here, too.
 """
 
 import re
@@ -10,8 +10,6 @@ import unicodedata
 from functools import cache, lru_cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
-
-# Words of a request that point at no tool.
 
 # English request words that say nothing about the tool. Other languages' are rare in tool texts, so they match nothing.
 _STOP_WORDS = """
@@ -49,11 +47,11 @@ _NOISE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\u0640]
 
 def words(text: str) -> list[str]:
     """The words of a text, case folded, accents kept; a run of an unspaced script is one word."""
-    return list(_read(text[:MAX_CHARACTERS]))
+    return list(_tokenize(text[:MAX_CHARACTERS]))
 
 
 @lru_cache(maxsize=256)  # one search reads its request half a dozen times
-def _read(text: str) -> tuple[str, ...]:
+def _tokenize(text: str) -> tuple[str, ...]:
     folded = normalise(text)
     if folded.isascii():
         return tuple(_ASCII_WORD.findall(folded))
@@ -93,7 +91,7 @@ def plain(word: str) -> str:
 
 def brands(text: str) -> dict[str, tuple[str, ...]]:
     """Names such as `GitHub`, joined as people type them in a hurry, with the words they were opened into."""
-    return {name.lower(): _read(name) for name in _BRAND.findall(text[:MAX_CHARACTERS])}
+    return {name.lower(): _tokenize(name) for name in _BRAND.findall(text[:MAX_CHARACTERS])}
 
 
 def is_unspaced(word: str) -> bool:
@@ -184,8 +182,7 @@ JOINTS = re.compile(
 
 def split_request(text: str) -> list[str]:
     """The parts of a query, in order; empty when it asks for one thing."""
-    said = words(text)
-    if len([word for word in said if word not in STOP_WORDS]) < 2 * MIN_WORDS and not _is_dense(text):
+    if len([word for word in words(text) if word not in STOP_WORDS]) < 2 * MIN_WORDS and not _is_dense(text):
         return []
     sentences = [piece for piece in SENTENCES.split(text[:4_000]) if piece.strip()]
     found: list[str] = []
@@ -193,8 +190,8 @@ def split_request(text: str) -> list[str]:
         found.extend(_split(sentence))
     if len(found) < 2:
         return []
-    telling = [piece for piece in found if len(content_words(piece)) >= MIN_WORDS or _is_dense(piece)]
-    return telling[:MAX_PARTS] if len(telling) > 1 else []
+    substantial = [piece for piece in found if len(content_words(piece)) >= MIN_WORDS or _is_dense(piece)]
+    return substantial[:MAX_PARTS] if len(substantial) > 1 else []
 
 
 def _split(sentence: str) -> list[str]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.search import kernels
-from toolcrib.search.embedders.builtin import MODEL, known_features, pieced
+from toolcrib.search.embedders.builtin import MODEL, known_features, ngram_form
 from toolcrib.search.kernels.hashing import deletion_hashes, piece, whole_words
 from toolcrib.search.text import plain
 
@@ -88,13 +88,13 @@ def is_one_edit_apart(one: str, other: str) -> bool:
     return longer[at + 1 :] == shorter[at:]
 
 
-# How much of a misspelled word may be familiar, by what the fingers did. Swapped letters seldom make another word (but
-# `domani` is Italian, no `domain`), one letter for another often does (`films` and `files`). Of the words of the train
-# splits that stand one slip from a word of their catalog, 3 in 100 are misread with these, and three quarters of
-# misspelled ones are mended.
+# How much of a misspelled word may be familiar, by the kind of edit. Swapped letters seldom make another word (but
+# `domani` is Italian, not `domain`), one letter for another often does (`films` and `files`). Of the words of the train
+# splits that are one edit away from a word of their catalog, 3 in 100 are miscorrected with these limits, and three
+# quarters of the misspelled ones are corrected.
 SWAPPED, DOUBLED, LOST, FOREIGN = 0.8, 0.8, 0.75, 0.6
 LOST_ANYWHERE = 0.65  # of a word that the catalog does not have: two hundred words are looked for then
-STRANGE = 0.75  # less of it was met: a word that no tool has is mended, too
+STRANGE = 0.75  # below this, a word that no tool has is corrected, too
 A_WORD, FAR, APART = 0.85, 0.25, 0.1  # what is meant is familiar, far more than what was typed and than any other form
 SEAM = 4  # letters around an edit
 _ALPHABETS = ("abcdefghijklmnopqrstuvwxyz", "абвгдежзийклмнопрстуфхцчшщъыьэюяіїєґ", "αβγδεζηθικλμνξοπρστυφχψω")
@@ -105,18 +105,18 @@ def corrected(word: str, near: Sequence[str]) -> str:
     """The likely correction of a typo; empty if the word looks real. `near` are known words one edit away."""
     if not MIN_LETTERS <= len(word) <= MAX_LETTERS or not word.isalpha():
         return ""
-    met = familiarity(word)
-    if met >= SWAPPED:
+    known = familiarity(word)
+    if known >= SWAPPED:
         return ""
     if near:
-        return next((known for known in near if met < _limit(word, known)), "")
-    return _plain_word(word, met) if met < STRANGE else ""
+        return next((other for other in near if known < _limit(word, other)), "")
+    return _plain_word(word, known) if known < STRANGE else ""
 
 
 @lru_cache(maxsize=4_096)
 def familiarity(word: str) -> float:
     """The share of a word's n-grams that the embedder knows, 0..1."""
-    return kernels.known_share(word, pieced(word), *known_features(MODEL))
+    return kernels.known_share(word, ngram_form(word), *known_features(MODEL))
 
 
 def _limit(word: str, meant: str) -> float:
@@ -132,15 +132,15 @@ def _limit(word: str, meant: str) -> float:
 
 
 @lru_cache(maxsize=4_096)
-def _plain_word(word: str, met: float) -> str:
+def _plain_word(word: str, known: float) -> str:
     """The word of any language that is one edit away, if there is exactly one."""
     # A missing letter can be any, anywhere: only whole words that the embedder knows are tried.
-    more = _with_one_letter_more(word, _LETTERS.get(word[0], ())) if met < LOST_ANYWHERE else []
+    more = _with_one_letter_more(word, _LETTERS.get(word[0], ())) if known < LOST_ANYWHERE else []
     if there := [form for form in more if familiarity(form) > A_WORD]:
         return there[0] if len(there) == 1 else ""
     forms = [(familiarity(form), form) for form in _swapped_or_doubled(word)]
     first, second = nlargest(2, [*forms, (0.0, ""), (0.0, "")])
-    return first[1] if first[0] > max(A_WORD, met + FAR, second[0] + APART) else ""
+    return first[1] if first[0] > max(A_WORD, known + FAR, second[0] + APART) else ""
 
 
 def _swapped_or_doubled(word: str) -> list[str]:
@@ -150,16 +150,16 @@ def _swapped_or_doubled(word: str) -> list[str]:
     forms |= {word[:at] + word[at + 1 :]: at for at, (first, second) in pairs if first == second}
     seams = [piece(f"<{plain(form)}>"[at : at + SEAM]) for form, at in forms.items()]
     names = list(forms)
-    return [names[place] for place in _met(seams)]
+    return [names[place] for place in _known_positions(seams)]
 
 
 def _with_one_letter_more(word: str, letters: Sequence[str]) -> list[str]:
     features = [feature for at in range(1, len(word) + 1) for feature in whole_words(word[:at], letters, word[at:])]
-    places = [divmod(place, len(letters)) for place in _met(features)]
+    places = [divmod(place, len(letters)) for place in _known_positions(features)]
     return [word[: at + 1] + letters[letter] + word[at + 1 :] for at, letter in places]
 
 
-def _met(features: Sequence[int]) -> list[int]:
+def _known_positions(features: Sequence[int]) -> list[int]:
     """The positions of the features that the embedder knows."""
     return kernels.known_positions(list(features), *known_features(MODEL))
 
@@ -179,7 +179,7 @@ class Vocabulary:
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
         self._ordered: list[str] = []
-        self._slips = TypoIndex()
+        self._typos = TypoIndex()
 
     def __contains__(self, word: object) -> bool:
         return word in self._counts
@@ -194,7 +194,7 @@ class Vocabulary:
             for word in tool_words:
                 if word not in self._counts:
                     fresh.append(word)
-                    self._slips.add(word)
+                    self._typos.add(word)
                 self._counts[word] += 1
         if len(fresh) > 64:
             self._ordered = sorted(self._counts)
@@ -237,7 +237,7 @@ class Vocabulary:
         return []
 
     def _misspelled(self, word: str) -> list[str]:
-        return [known for known in self._slips.near(word) if known in self._counts]
+        return [known for known in self._typos.near(word) if known in self._counts]
 
     def _parts(self, word: str) -> list[str]:
         """Known words that a compound begins or ends with: `Bild` and `suche` in `Bildersuche`."""

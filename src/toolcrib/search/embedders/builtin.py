@@ -1,6 +1,6 @@
 """The built-in embedder: one table of feature vectors for 80+ languages, made in `training/`, read with numpy alone.
 
-A word's vector is the sum of its features' rows, a text's vector the sum of its words', cut to length one. Sums are
+A word's vector is the sum of its features' rows, a text's vector the sum of its words', scaled to length one. Sums are
 made in double precision, where those of a word are exact (a row's weights are small whole numbers times a scale of half
 precision): a text has the same vector on every platform, in every batch and in every thread.
 """
@@ -30,10 +30,10 @@ def text_words(text: str) -> list[str]:
 
 def word_features(word: str) -> tuple[int, ...]:
     """The features of one word, as 32-bit hashes: the word as a whole, then its n-grams."""
-    return feature_hashes(word, pieced(word))
+    return feature_hashes(word, ngram_form(word))
 
 
-def pieced(word: str) -> str | None:
+def ngram_form(word: str) -> str | None:
     """The form of a word that n-grams are taken of; None for a run of a script without spaces."""
     return None if is_unspaced(word) else plain(word)
 
@@ -70,7 +70,7 @@ class BuiltinEmbedder:
         return self._embed(texts)
 
     def embed_words(self, words: Sequence[str]) -> list[Vectors]:
-        """The vectors of single words, not cut to length: the longer, the more a word counts in a text."""
+        """The vectors of single words, not scaled: the longer a vector, the more its word counts in a text."""
         known = self._word_vectors(set(words))
         return [known[word] for word in words]
 
@@ -101,11 +101,11 @@ class BuiltinEmbedder:
         return known
 
     def _read(self, words: list[str]) -> Iterator[Vectors]:
-        """The vectors of words that are not at hand."""
+        """The vectors of words that are not cached."""
         for start in range(0, len(words), WORDS_AT_ONCE):
             some = words[start : start + WORDS_AT_ONCE]
             summed = np.empty((len(some), self.dimensions), dtype=np.float32)
-            plains = [pieced(word) for word in some]
+            plains = [ngram_form(word) for word in some]
             kernels.add_features(some, plains, *self._features, self._levels, self._scales, summed)
             # Each on its own: one that is kept would keep the others.
             yield from [row.copy() for row in summed]
@@ -125,7 +125,7 @@ class BuiltinEmbedder:
 
 
 class Features(NamedTuple):
-    """The features that have a row, in order, and where those begin that have the same first sixteen bits."""
+    """The features that have a row, sorted, and where those with the same upper 16 bits start."""
 
     numbers: NDArray[np.uint32]
     starts: NDArray[np.uint32]

@@ -24,7 +24,7 @@ from toolcrib.search.kernels.rows import Vectors
 
 FORMAT = 1
 BUSY_SECONDS = 10.0
-KEYS_PER_QUESTION = 500  # SQLite allows 999 at least
+KEYS_PER_SELECT = 500  # SQLite allows 999 at least
 BROKEN = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH})
 OCCUPIED = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 
@@ -45,9 +45,9 @@ class VectorFile:
         """The vectors that are there, by key; one that was damaged counts as not there."""
 
         def read(connection: sqlite3.Connection) -> dict[bytes, Vector]:
-            asked, found = list(keys), dict[bytes, Vector]()
-            for start in range(0, len(asked), KEYS_PER_QUESTION):
-                some = asked[start : start + KEYS_PER_QUESTION]
+            wanted, found = list(keys), dict[bytes, Vector]()
+            for start in range(0, len(wanted), KEYS_PER_SELECT):
+                some = wanted[start : start + KEYS_PER_SELECT]
                 marks = ",".join("?" * len(some))
                 rows = connection.execute(f"SELECT key, vector, checksum FROM vectors WHERE key IN ({marks})", some)
                 found.update(
@@ -150,7 +150,7 @@ class VectorFile:
 
 
 class _ForeignFileError(Exception):
-    """A sound SQLite file that is not ours."""
+    """A valid SQLite file of another embedder or version."""
 
 
 def _checksum(key: bytes, blob: object) -> int:
@@ -171,7 +171,7 @@ log = logging.getLogger(__name__)
 
 
 class VectorStore(Protocol):
-    """Where the vectors of one embedder are kept, by the hash of their texts. It loses them rather than to fail."""
+    """Where the vectors of one embedder are kept, by the hash of their texts. It loses vectors rather than fail."""
 
     def get(self, keys: Collection[bytes]) -> dict[bytes, Vector]: ...
 
@@ -279,7 +279,7 @@ class CachedEmbedder:
 
 
 class _Recent:
-    """The vectors asked for lately, up to a number; the one not asked for longest goes first."""
+    """An LRU cache of vectors."""
 
     def __init__(self, size: int) -> None:
         self._size = size

@@ -51,25 +51,25 @@ class Kernels(Protocol):
     def known_share(
         self, word: str, plain: str | None, features: NDArray[np.uint32], starts: NDArray[np.uint32], /
     ) -> float:
-        """How many of a word's pieces have a row in the table, 0..1."""
+        """The share of a word's n-grams that have a row in the table, 0..1."""
         ...
 
     def known_positions(
         self, wanted: list[int], features: NDArray[np.uint32], starts: NDArray[np.uint32], /
     ) -> list[int]:
-        """The places of those features that have a row in the table."""
+        """The positions of the features that have a row in the table."""
         ...
 
     def deletion_matches(self, word: str, sums: NDArray[np.uint32], owners: Places, /) -> list[int]:
-        """The owners of the sums that the word has, or one of its forms that lack a letter."""
+        """The owners of the hashes of a word and of its forms with one letter deleted."""
         ...
 
     def matched_words(self, numbers: list[int], holders: list[list["array[int]"]], /) -> list[list[int]]:
-        """For each tool the places of the words that it has; a word has the tools of each of its terms, in order."""
+        """For each tool the positions of the words it has; `holders` are the sorted postings of each word's terms."""
         ...
 
     def add_words(self, vectors: list[Floats32], out: Floats32, /) -> None:
-        """The vector of a text: those of its words added up and cut to length one."""
+        """The vector of a text: the sum of the vectors of its words, scaled to length one."""
         ...
 
     def scores(
@@ -88,11 +88,11 @@ class Kernels(Protocol):
         scores: Floats32,
         /,
     ) -> None:
-        """How near each tool is to a query; passages count of the `count` tools that are nearest as a whole."""
+        """The score of each tool for a query; passages are scored for the `count` tools nearest as a whole."""
         ...
 
     def nearest(self, scores: Floats32, depth: int, gone: float, /) -> tuple[tuple[int, ...], int, float, float]:
-        """The nearest tools; of all that are not gone the number, the sum of scores, and of the squares of these."""
+        """The nearest tools; then of all present tools their number, the sum of their scores and of the squares."""
         ...
 
     def collect_candidates(
@@ -117,7 +117,7 @@ class Kernels(Protocol):
         features: Floats64,
         /,
     ) -> int:
-        """Both arms side by side; gives how many candidates there are.
+        """Collects the candidates of both arms; returns their number.
 
         `columns` has four rows of zeros, as long as `numbers`: lexical, dense, coverage of the query, of the tool.
         """
@@ -126,11 +126,11 @@ class Kernels(Protocol):
     def ranked(
         self, numbers: list[Places], shares: list[Floats64], weights: list[float], deepest: int, /
     ) -> list[tuple[int, float]]:
-        """The tools of a request and of its parts with their weighed shares added up, best first."""
+        """The tools of a query and of its parts with the weighted sums of their probabilities, best first."""
         ...
 
     def network(self, features: Floats64, answers: Floats64, /, *layers: Floats64) -> None:
-        """What a network makes of some features; `layers` are its arrays."""
+        """The outputs of a network for some features; `layers` are its arrays."""
         ...
 
     def probabilities(
@@ -144,7 +144,7 @@ class Kernels(Protocol):
         /,
         *layers: Floats64,
     ) -> None:
-        """How likely each candidate is the one asked for, by the network that says what each way of scoring counts."""
+        """The probability of each candidate; the network gives the weight of each row of `score_matrix`."""
         ...
 
 

@@ -8,14 +8,14 @@
 #define FEATURES 21
 #define FIRST 5 /* of each arm, to see whether they agree */
 
-/* The candidates: first what the lexical arm found, in its order, then what else is near. All columns begin with zeros. */
+/* The candidates: first those of the lexical arm, in its order, then the other near ones. All columns start as zeros. */
 typedef struct {
     int64_t *numbers;
     double *lexical, *dense, *query, *tool;
     Py_ssize_t named, count;
 } Candidates;
 
-/* What the dense arm says. */
+/* The scores of the dense arm. */
 typedef struct {
     const float *scores;
     PyObject *nearest;
@@ -23,7 +23,7 @@ typedef struct {
     double mean, spread, gone;
 } Near;
 
-/* What it takes to read tools word by word; each number has its rows of words. */
+/* The input of reranking: the words of the query, and the rows of words of each tool id. */
 typedef struct {
     Query query;
     ToolWords tool;
@@ -53,8 +53,8 @@ static void add_nearest(Candidates *found, const Near *near, Py_ssize_t depth) {
     }
 }
 
-/* 0: a number that no tool has. */
-static int add_heights(const Candidates *found, const Near *near) {
+/* Returns 0 for an id that no tool has. */
+static int add_z_scores(const Candidates *found, const Near *near) {
     for (Py_ssize_t place = 0; place < found->count; place++) {
         const int64_t number = found->numbers[place];
         if (number < 0 || (place >= found->named && number >= near->tools)) return 0;
@@ -64,15 +64,15 @@ static int add_heights(const Candidates *found, const Near *near) {
     return 1;
 }
 
-/* Reads the `depth` first of either arm, or all where they are few; the others, which hardly win, count as having no
-   word of the request. 0: rows that are none. */
-static int read_closely(const Candidates *found, const Reading *reading, Py_ssize_t depth) {
+/* Reranks the first `depth` of each arm, or all if there are few; the others, which hardly win, count as having no word
+   of the query. Returns 0 for rows that do not exist. */
+static int rerank(const Candidates *found, const Reading *reading, Py_ssize_t depth) {
     const int all = 2 * depth >= found->count;
     for (Py_ssize_t place = 0; place < found->count; place++) {
         const int chosen = all || found->query[place] > 0 || (place < depth && place < found->named);
         found->query[place] = 0;
         if (!chosen || !reading->query.count) continue;
-        /* A number that has no words yet has the first row of all, which is nobody's. */
+        /* A tool whose words are not added yet has the first row, which belongs to no tool. */
         const int64_t number = found->numbers[place];
         const int64_t row = number < reading->numbers ? reading->starts[number] : 0;
         const int64_t end = number < reading->numbers ? reading->ends[number] : 1;
@@ -83,13 +83,14 @@ static int read_closely(const Candidates *found, const Reading *reading, Py_ssiz
 }
 
 /* In the order of FEATURES in fusion.py. */
-static void write_features(const Candidates *found, const Near *near, const double *lexical_features, double *features) {
-    double most_asked = 0, most_told = 0, best[FIRST] = {0}, both = 0, same = 0;
+static void write_features(const Candidates *found, const Near *near, const double *lexical_features,
+                           double *features) {
+    double query_coverage = 0, tool_coverage = 0, best[FIRST] = {0}, both = 0, same = 0;
     Py_ssize_t highest = 0;
     for (Py_ssize_t at = 0; at < found->count; at++) {
         highest = found->dense[at] > found->dense[highest] ? at : highest;
-        most_asked = found->query[at] > most_asked ? found->query[at] : most_asked;
-        most_told = found->tool[at] > most_told ? found->tool[at] : most_told;
+        query_coverage = found->query[at] > query_coverage ? found->query[at] : query_coverage;
+        tool_coverage = found->tool[at] > tool_coverage ? found->tool[at] : tool_coverage;
     }
     for (Py_ssize_t rank = 0; rank < near->near && rank < FIRST; rank++) {
         const Py_ssize_t number = PyLong_AsSsize_t(PyTuple_GetItem(near->nearest, rank));
@@ -113,8 +114,8 @@ static void write_features(const Candidates *found, const Near *near, const doub
     features[16] = found->count ? found->lexical[highest] : 0;
     features[17] = first / 4;
     features[18] = (top - first) / 4;
-    features[19] = most_asked;
-    features[20] = most_told;
+    features[19] = query_coverage;
+    features[20] = tool_coverage;
 }
 
 /* collect_candidates(named, their_scores, lexical_features, scores, nearest, mean, spread, gone, depth, vectors,
@@ -157,7 +158,7 @@ PyObject *collect_candidates(PyObject *module, PyObject *const *args, Py_ssize_t
         found.tool = found.query + room;
         add_named(&found, args[0], args[1]);
         add_nearest(&found, &near, depth);
-        fits = add_heights(&found, &near) && read_closely(&found, &reading, depth) && !PyErr_Occurred();
+        fits = add_z_scores(&found, &near) && rerank(&found, &reading, depth) && !PyErr_Occurred();
     }
     if (fits) write_features(&found, &near, lexical_features, features);
     give_back(&arrays);

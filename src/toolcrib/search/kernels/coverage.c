@@ -5,12 +5,12 @@
 #include <math.h>
 #include <string.h>
 
-/* Fused steps are as exact, and faster; everything else is to come out as in Python. */
+/* Fused multiply-add is as exact, and faster; all other results must equal those of Python. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("fp-contract=fast")
 #endif
 
-#define ROWS 4 /* words of a tool that are compared at a time: each step of one has to wait for its last */
+#define ROWS 4 /* words of a tool compared at a time: within one word, each step waits for the one before */
 #define CACHE_LINE (64 / sizeof(float))
 #define NOTHING 1e-6f
 
@@ -52,14 +52,14 @@ static void fetch(const ToolWords *tool, int64_t row, int64_t end) {
             FETCH(tool->directions + (Py_ssize_t)tool->words[row] * DIMENSIONS + at);
 }
 
-WIDE int compare(const Query *query, const ToolWords *tool, int64_t row, int64_t end, double *found, double *spoken) {
+WIDE int compare(const Query *query, const ToolWords *tool, int64_t row, int64_t end, double *of_query, double *of_tool) {
     union {
         Lanes lanes[MOST_WORDS / LANES];
         float words[MOST_WORDS];
     } near[ROWS];
     float best[MOST_WORDS];
     const float *directions[ROWS];
-    *found = *spoken = 0;
+    *of_query = *of_tool = 0;
     for (int word = 0; word < query->count; word++) best[word] = -2;
     for (; row < end; row += ROWS) {
         const int rows = end - row < ROWS ? (int)(end - row) : ROWS;
@@ -83,9 +83,9 @@ WIDE int compare(const Query *query, const ToolWords *tool, int64_t row, int64_t
                 best[word] = score > best[word] ? score : best[word];
                 closest = score > closest ? score : closest;
             }
-            *spoken += (double)closest * tool->shares[row + at];
+            *of_tool += (double)closest * tool->shares[row + at];
         }
     }
-    for (int word = 0; word < query->count; word++) *found += (double)best[word] * query->weights[word];
+    for (int word = 0; word < query->count; word++) *of_query += (double)best[word] * query->weights[word];
     return 1;
 }

@@ -80,7 +80,7 @@ int features_of(PyObject *word, PyObject *plain, uint32_t *features) {
 }
 
 Py_ssize_t row_of(const Known *known, uint32_t wanted) {
-    /* Those with the same first half stand together. */
+    /* Features with the same upper 16 bits are adjacent. */
     for (uint32_t row = known->starts[wanted >> 16], end = known->starts[(wanted >> 16) + 1]; row < end; row++)
         if (known->features[row] == wanted) return row;
     return -1;
@@ -102,13 +102,13 @@ PyObject *known_share(PyObject *module, PyObject *const *args, Py_ssize_t count)
     Arrays arrays = {.count = 0};
     Known known;
     uint32_t features[MOST_FEATURES];
-    int met = 0;
+    int known_pieces = 0;
     if (count != 4) return refuse("four arguments were expected");
     int found = take_known(&arrays, args[2], args[3], &known) ? features_of(args[0], args[1], features) : -1;
-    for (int at = 1; at < found; at++) met += row_of(&known, features[at]) >= 0;
+    for (int at = 1; at < found; at++) known_pieces += row_of(&known, features[at]) >= 0;
     give_back(&arrays);
     if (found < 0) return NULL;
-    return PyFloat_FromDouble(found > 1 ? (double)met / (found - 1) : 1.0);
+    return PyFloat_FromDouble(found > 1 ? (double)known_pieces / (found - 1) : 1.0);
 }
 
 /* known_positions(numbers, features, starts) -> the places of those that have a row */

@@ -1,4 +1,4 @@
-/* What the loops share: arrays taken from Python, and a way to have each loop compiled for newer processors, too. */
+/* Shared by the loops: access to arrays of Python, and compilation of each loop for newer processors, too. */
 
 #ifndef TOOLCRIB_LOOPS_H
 #define TOOLCRIB_LOOPS_H
@@ -14,46 +14,46 @@
 #define WIDE
 #endif
 
-#define FETCH(address) __builtin_prefetch(address) /* ask for memory early: what a search needs is seldom in the cache */
+#define FETCH(address) __builtin_prefetch(address) /* what a search needs is seldom in the cache */
 
-/* The arrays one call holds; all are given back at once. */
+/* The arrays that one call holds; all are released together. */
 typedef struct {
     Py_buffer held[16];
     int count;
 } Arrays;
 
-/* The items of an array that lies in one piece and has items of `size` bytes; NULL, with an error, of any other, and after
-   an error: a loop takes all it needs and then asks once whether it has it. */
+/* The items of a contiguous array with items of `size` bytes. Returns NULL and sets an error for any other array, and
+   NULL after an earlier error: a loop takes all its arrays, then checks once. */
 void *take(Arrays *arrays, PyObject *array, Py_ssize_t size, int writable, Py_ssize_t *count);
 void give_back(Arrays *arrays);
 
-/* Raises what Python raises for a wrong argument; gives NULL. */
-void *refuse(const char *why);
+/* Sets the Python error for a wrong argument; returns NULL. */
+void *refuse(const char *message);
 
-/* For qsort: the higher score stands first, of equal ones the smaller number. */
+/* For qsort: by descending score, ties by ascending number. */
 typedef struct {
     double score;
     int64_t number;
 } Scored;
 int falling(const void *one, const void *other);
 
-/* The features that have a row, in order, and where those begin that have the same first half. */
+/* The features that have a row, sorted, and where those with the same upper 16 bits start. */
 #define MOST_FEATURES 181 /* of one word */
 typedef struct {
     const uint32_t *features, *starts;
     Py_ssize_t rows;
 } Known;
 
-/* 0: an error. */
+/* Returns 0 on error. */
 int take_known(Arrays *arrays, PyObject *features, PyObject *starts, Known *known);
 
-/* The features of a word; `plain` is None for a run. Gives how many; less than nothing: an error. */
+/* The features of a word; `plain` is None for a run of an unspaced script. Returns their number, negative on error. */
 int features_of(PyObject *word, PyObject *plain, uint32_t *features);
 
 /* The row of a feature, or -1. */
 Py_ssize_t row_of(const Known *known, uint32_t wanted);
 
-/* Word by word: the words of a request, eight beside each other, and what each counts. */
+/* Late interaction: the words of a query, eight side by side, and the weight of each. */
 #define DIMENSIONS 64
 #define LANES 8
 #define MOST_WORDS 32
@@ -64,24 +64,24 @@ typedef struct {
     int count, blocks;
 } Query;
 
-/* And the words of all tools, of which each has some rows. */
+/* The words of all tools; each tool has a block of rows. */
 typedef struct {
     const int32_t *words;
     const float *directions, *shares;
     Py_ssize_t rows, meanings;
 } ToolWords;
 
-/* Reads the vectors of a request's words; 0: an error. */
+/* Reads the vectors of a query's words; returns 0 on error. */
 int read_query(Query *query, PyObject *vectors);
 
-/* How much of the request a tool speaks of, and how much of the tool the request asks for; 0 where rows are wrong. */
-int compare(const Query *query, const ToolWords *tool, int64_t row, int64_t end, double *found, double *spoken);
+/* The share of the query that a tool covers, and of the tool that the query covers; returns 0 if the rows are wrong. */
+int compare(const Query *query, const ToolWords *tool, int64_t row, int64_t end, double *of_query, double *of_tool);
 
-/* Tables that never change, made when Python imports the loops. */
+/* Constant tables, computed when Python imports the module. */
 void prepare_features(void);
 void prepare_vectors(void);
 
-/* What Python calls: toolcrib.search.kernels says what each takes and gives. */
+/* Called from Python: `Kernels` in toolcrib.search.kernels documents arguments and results. */
 #define LOOP(name) PyObject *name(PyObject *module, PyObject *const *args, Py_ssize_t count)
 LOOP(add_features);
 LOOP(known_share);

@@ -16,8 +16,8 @@ void give_back(Arrays *arrays) {
     while (arrays->count) PyBuffer_Release(&arrays->held[--arrays->count]);
 }
 
-void *refuse(const char *why) {
-    PyErr_SetString(PyExc_ValueError, why);
+void *refuse(const char *message) {
+    PyErr_SetString(PyExc_ValueError, message);
     return NULL;
 }
 

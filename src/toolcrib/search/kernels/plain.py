@@ -255,14 +255,14 @@ def coverage(
     """How much of a query each of these tools covers, word by word, and how much of each tool the query covers."""
     if not len(request) or not len(numbers):
         return np.zeros(len(numbers)), np.zeros(len(numbers))
-    asked, weights = directions_and_weights(np.array(request), directions.shape[1])
+    query_directions, weights = directions_and_weights(np.array(request), directions.shape[1])
     missing = max(0, int(numbers.max()) + 1 - len(starts))  # tools whose words are still to come have the first row
     if missing:
         starts = np.concatenate([starts, np.zeros(missing, dtype=np.int64)])
         ends = np.concatenate([ends, np.ones(missing, dtype=np.int64)])
     rows, offsets = block_rows(starts, ends, numbers)
     # Tall by narrow: the other way takes twice as long.
-    near = directions.take(words.take(rows), axis=0) @ asked.T
+    near = directions.take(words.take(rows), axis=0) @ query_directions.T
     of_query = np.maximum.reduceat(near, offsets, axis=0) @ (weights / weights.sum())
     closest = near[:, 0].copy()
     for column in near.T[1:]:  # a dozen long steps instead of a thousand short ones

@@ -15,7 +15,7 @@ typedef struct {
     Py_ssize_t features, units, answers;
 } Network;
 
-/* 0: an error. */
+/* Returns 0 on error. */
 static int take_network(Arrays *arrays, PyObject *const *args, Network *network) {
     Py_ssize_t sizes[7];
     for (int part = 0; part < 7; part++) network->parts[part] = take(arrays, args[part], 8, 0, &sizes[part]);

@@ -5,13 +5,14 @@
 #include <stdlib.h>
 
 typedef struct {
-    Scored own; /* first: tools are put in order by it */
+    Scored own; /* first: the sort key */
     int taken;
 } Tool;
 
-/* Adds shares to the tools they belong to, each kept in the first free place from its own on; `size` is a power of two,
-   and at least half of the places stay free, because no more than `left` come. */
-static void add_shares(Tool *tools, Py_ssize_t size, Py_ssize_t *left, PyObject *numbers, PyObject *shares, double weight) {
+/* Adds probabilities to a hash table of tools with linear probing; `size` is a power of two, and at least half of the
+   slots stay free, because at most `left` tools are added. */
+static void add_shares(Tool *tools, Py_ssize_t size, Py_ssize_t *left, PyObject *numbers, PyObject *shares,
+                       double weight) {
     Arrays arrays = {.count = 0};
     Py_ssize_t count, sharing;
     const int64_t *given = take(&arrays, numbers, 8, 0, &count);

@@ -1,7 +1,7 @@
-"""Vectors in whole numbers from -127 to 127: a search over many tools takes as long as it takes to walk through them.
+"""Vectors quantized to 8-bit integers: a search over many tools is bound by memory, and these take a quarter of it.
 
-That is a quarter of the way, and numpy has no product for it: SimSIMD has. A score is off by about a thousandth, a
-hundredth of what lies between tools, and since sums of whole numbers are exact, off by the same on every platform.
+Numpy has no integer dot product for them; SimSIMD has. A score is off by about 0.001, a hundredth of the differences
+between tools. Integer sums are exact, so the error is the same on every platform.
 """
 
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
@@ -19,9 +19,9 @@ Vectors: TypeAlias = NDArray[np.float32]  # one row per text, each of length one
 
 
 class RowBlocks:
-    """A block of rows a number. Blocks of numbers that left stay where they are, unread, until all move together.
+    """A block of rows per id. The rows of removed ids stay in place, unused, until `pack`.
 
-    A number without rows of its own has the first `shared` rows of all, which belong to nobody.
+    An id without rows of its own has the first `shared` rows, which belong to no id.
     """
 
     def __init__(self, *, shared: int = 0) -> None:
@@ -29,25 +29,25 @@ class RowBlocks:
         self._starts: Places = np.zeros(0, dtype=np.int64)
         self._ends: Places = np.zeros(0, dtype=np.int64)
         self._end = shared  # of all rows
-        self.waste = 0  # rows of numbers that left
+        self.waste = 0  # rows of removed ids
 
     def __len__(self) -> int:
         return len(self._starts)
 
     @property
     def bounds(self) -> tuple[Places, Places]:
-        """Where the rows of each number begin and end."""
+        """Where the rows of each id start and end."""
         return self._starts, self._ends
 
     def make_room(self, size: int) -> None:
-        """Know all numbers below `size`."""
+        """Make all ids below `size` valid."""
         missing = size - len(self)
         if missing > 0:
             self._starts = np.concatenate([self._starts, np.zeros(missing, dtype=np.int64)])
             self._ends = np.concatenate([self._ends, np.full(missing, self._shared)])
 
     def put(self, numbers: Places, lengths: Places) -> None:
-        """Give each of these free numbers so many rows, one block behind the other, behind all there are."""
+        """Append a block of rows for each of these unused ids."""
         if len(numbers):
             self.make_room(int(numbers.max()) + 1)
             ends = self._end + lengths.cumsum()
@@ -56,24 +56,24 @@ class RowBlocks:
             self._end = int(ends[-1])
 
     def remove(self, number: int) -> None:
-        """Let a number go."""
+        """Remove the block of an id."""
         self.waste += len(self.of(number)) if self._starts[number] >= self._shared else 0
         self._starts[number], self._ends[number] = 0, self._shared
 
     def of(self, number: int) -> Places:
-        """The rows of one number."""
+        """The rows of one id."""
         return np.arange(int(self._starts[number]), int(self._ends[number]))
 
     def lengths(self) -> Places:
-        """How many rows each number has."""
+        """How many rows each id has."""
         return self._ends - self._starts
 
     def at(self, numbers: Places) -> tuple[Places, Places]:
-        """The rows of these numbers, one block behind the other, and where each block begins among them."""
+        """The rows of these ids, block after block, and the offset of each block."""
         return block_rows(self._starts, self._ends, numbers)
 
     def pack(self) -> Places:
-        """Move all blocks together; gives the rows that stay, in their new order."""
+        """Compact the blocks; returns the rows that are kept, in their new order."""
         own = np.flatnonzero(self._starts >= self._shared) if self._shared else np.arange(len(self))
         kept, _ = self.at(own)
         lengths = self.lengths()[own]
@@ -83,7 +83,7 @@ class RowBlocks:
 
 
 def block_rows(starts: Places, ends: Places, numbers: Places) -> tuple[Places, Places]:
-    """The rows of the blocks of these numbers, one block behind the other, and where each begins among them."""
+    """The rows of the blocks of these ids, block after block, and the offset of each block."""
     begins = starts.take(numbers)
     lengths = ends.take(numbers) - begins
     behind = lengths.cumsum()
@@ -134,13 +134,13 @@ LARGEST = 127
 
 
 class Quantized(NamedTuple):
-    """Vectors, a row each: whole numbers, and what one of them stands for in that row."""
+    """Vectors as rows of 8-bit integers, and the quantization step of each row."""
 
     numbers: NDArray[np.int8]
     steps: NDArray[np.float32]
 
     def fine(self) -> Vectors:
-        """The vectors as they are understood."""
+        """The dequantized vectors."""
         return self.numbers * self.steps[:, None]
 
     def at(self, places: NDArray[np.int64]) -> "Quantized":
@@ -159,7 +159,7 @@ class Quantized(NamedTuple):
 
 
 class QuantizedRows:
-    """Coarse vectors that more are added to."""
+    """Quantized vectors, growing by rows."""
 
     def __init__(self, dimensions: int) -> None:
         self._numbers = GrowingRows(dimensions, np.int8)
@@ -194,7 +194,7 @@ class QuantizedRows:
 
 
 def quantize(vectors: Vectors) -> Quantized:
-    """The nearest vectors in whole numbers."""
+    """The vectors quantized, each row with a step of its own."""
     steps = np.abs(vectors).max(axis=1, initial=0.0) / LARGEST
     steps[steps == 0] = 1.0
     return Quantized(np.rint(vectors / steps[:, None]).astype(np.int8), steps)

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define STEPS 4096
+#define BINS 4096
 #define LARGEST 127
 
 static int falling_float(const void *one, const void *other) {
@@ -13,20 +13,20 @@ static int falling_float(const void *one, const void *other) {
     return (a < b) - (a > b);
 }
 
-/* The step on which a score stands; cosines go from -1 to 1. */
-static int step_of(float score) {
+/* The histogram bin of a score; cosines are between -1 and 1. */
+static int bin_of(float score) {
     if (!(score > -1)) return 0;
-    return score < 1 ? (int)((score + 1) * (STEPS / 2)) : STEPS - 1;
+    return score < 1 ? (int)((score + 1) * (BINS / 2)) : BINS - 1;
 }
 
-/* The score that `wanted` of them reach, 1 at least, `count` at most. Only those on its step are put in order. */
+/* The `wanted`-th highest score, with 1 <= wanted <= count. Only the scores in its bin are sorted. */
 static float reached(const float *scores, Py_ssize_t count, Py_ssize_t wanted, float *space) {
-    int counts[STEPS] = {0}, step = STEPS - 1;
+    int counts[BINS] = {0}, bin = BINS - 1;
     Py_ssize_t held = 0;
-    for (Py_ssize_t at = 0; at < count; at++) counts[step_of(scores[at])]++;
-    for (; counts[step] < wanted; step--) wanted -= counts[step];
+    for (Py_ssize_t at = 0; at < count; at++) counts[bin_of(scores[at])]++;
+    for (; counts[bin] < wanted; bin--) wanted -= counts[bin];
     for (Py_ssize_t at = 0; at < count; at++)
-        if (step_of(scores[at]) == step) space[held++] = scores[at];
+        if (bin_of(scores[at]) == bin) space[held++] = scores[at];
     qsort(space, held, sizeof *space, falling_float);
     return space[wanted - 1];
 }
@@ -37,13 +37,13 @@ static inline int32_t dot(const int16_t *one, const int8_t *other, Py_ssize_t di
     return sum;
 }
 
-WIDE static void compare_all(const int16_t *query, float step, const int8_t *rows, const float *steps, Py_ssize_t dimensions,
-                             Py_ssize_t count, float *scores) {
+WIDE static void compare_all(const int16_t *query, float step, const int8_t *rows, const float *steps,
+                             Py_ssize_t dimensions, Py_ssize_t count, float *scores) {
     for (Py_ssize_t row = 0; row < count; row++)
         scores[row] = (float)dot(query, rows + row * dimensions, dimensions) * steps[row] * step;
 }
 
-/* The highest score of some rows, or of none, what is there already. */
+/* The highest score of some rows, at least `best`. */
 WIDE static float highest(const int16_t *query, float step, const int8_t *rows, const float *steps,
                           Py_ssize_t dimensions, int64_t row, int64_t end, float best) {
     for (; row < end; row++) {
@@ -53,7 +53,7 @@ WIDE static float highest(const int16_t *query, float step, const int8_t *rows, 
     return best;
 }
 
-/* A vector in whole numbers, quantized as in rows.py; gives the step. */
+/* Quantizes a vector as rows.py does; returns the step. */
 static float quantize(const float *vector, Py_ssize_t dimensions, int16_t *numbers) {
     float most = 0;
     for (Py_ssize_t at = 0; at < dimensions; at++) most = fabsf(vector[at]) > most ? fabsf(vector[at]) : most;
@@ -107,7 +107,7 @@ PyObject *scores(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     Py_RETURN_NONE;
 }
 
-/* nearest(scores, depth, gone) -> numbers, how many are not gone, the sum of their scores and of the squares of these */
+/* nearest(scores, depth, gone) -> ids, the number of present tools, the sum of their scores and of the squares */
 PyObject *nearest(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     (void)module;
     Arrays arrays = {.count = 0};

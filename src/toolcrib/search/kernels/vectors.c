@@ -41,7 +41,7 @@ WIDE static void add_row(const Table *table, Py_ssize_t row, double *sums) {
     }
 }
 
-/* Less than nothing: an error. */
+/* Returns a negative number on error. */
 static int add_word(const Known *known, const Table *table, PyObject *word, PyObject *plain, float *out) {
     uint32_t features[MOST_FEATURES];
     Py_ssize_t rows[MOST_FEATURES];
@@ -90,7 +90,7 @@ PyObject *add_features(PyObject *module, PyObject *const *args, Py_ssize_t count
     Py_RETURN_NONE;
 }
 
-/* Added up as numpy does, in eight sums a block of 128, so that a text has the same vector to the last bit. */
+/* Summed in the order of numpy, eight partial sums per block of 128: a text has the same vector to the last bit. */
 static double sum_of_squares(const double *numbers, Py_ssize_t count) {
     if (count > 128) {
         Py_ssize_t half = count / 2 - count / 2 % 8;

@@ -6,6 +6,7 @@ assert section_names() == (
     "identity",
     "pattern",
     "discovery",
+    "core-example",
     "references",
     "confirmation",
     "content",

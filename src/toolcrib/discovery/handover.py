@@ -24,8 +24,8 @@ NEAR = 0.05  # a hit counts beside the best one from this part of its share on
 NEAR_BY_WORDS = 0.65  # the same where words or a name decided: their scores are no shares, and lie closer together
 NARROW = 2  # up to so many, companions come along
 # What a search may add to every request after it, so that one with a single search stays under 900 tokens in all, also
-# with a short prompt of the app's own: prompts, the discovery tool, its call and answer, a notice and a call take 570.
-BUDGET_TOKENS = 315
+# with a short prompt of the app's own: prompts, the discovery tool, its call and answer, a notice and a call take 580.
+BUDGET_TOKENS = 310
 # A request of two errands may take 900 tokens more than one of a single errand, and 300 for each errand after these.
 # Of that, two searches of a conversation, or one for both errands, may add so much.
 TWO_ERRANDS_TOKENS = 1_100
@@ -78,8 +78,12 @@ def spread(
     budget_tokens: int = BUDGET_TOKENS,
     *,
     needed: Sequence[str] = (),
+    related: Sequence[str] = (),
 ) -> Handover:
-    """What to hand over and what to name. `tokens_of` gives the tokens that a tool of this name would add."""
+    """What to hand over and what to name. `tokens_of` gives the tokens that a tool of this name would add.
+
+    `related` are the tools that are often used with the best one, by name: they fill the names up to the limit.
+    """
     limit = max(1, min(limit, MOST_TOOLS))
     handed: list[Hit] = []
     for hit in best_hits(found, limit, needed):
@@ -93,8 +97,8 @@ def spread(
     shown = min(limit, SHOWN_BY_A_SURE_SEARCH) if is_confident(found) else limit
     names = max(0, shown - len(handed))
     saved = -(min(0, budget_tokens) // NAME_TOKENS)
-    rest = _rest(found, [hit.name for hit in handed], needed)
-    return Handover(handed=tuple(handed), named=rest[: max(min(LEAST_NAMES, names), names - saved)])
+    rest = _rest(found, [hit.name for hit in handed], needed)[: max(min(LEAST_NAMES, names), names - saved)]
+    return Handover(handed=tuple(handed), named=_filled(handed, rest, () if saved else related, limit))
 
 
 def errand_budget(errands: int, budget_tokens: int = BUDGET_TOKENS) -> int:
@@ -121,11 +125,13 @@ def spread_errands(
     limit: int,
     tokens_of: Callable[[str], int],
     budget_tokens: int = BUDGET_TOKENS,
+    *,
+    related: Sequence[str] = (),
 ) -> Handover:
     """What to hand over for a request of several errands, each with the tools to use before its best one.
 
     Each errand has a budget of its own (`errand_budget`), and its best tool always comes. Named are those that are left
-    of each errand and of the whole request, in turn.
+    of each errand and of the whole request, in turn; `related` ones fill them up to the limit.
     """
     limit = max(len(errands), min(limit, MOST_TOOLS))
     handed: dict[str, Hit] = {found.hits[0].name: found.hits[0] for found, _ in errands}
@@ -139,13 +145,21 @@ def spread_errands(
     named = [_rest(found, handed, needed) for found, needed in [*errands, (whole, ())]]
     names = {hit.name: hit for turn in zip_longest(*named) for hit in turn if hit is not None}
     shown = min(limit, SHOWN_BY_A_SURE_SEARCH + len(errands))
-    return Handover(handed=tuple(handed.values()), named=tuple(names.values())[: max(LEAST_NAMES, shown - len(handed))])
+    rest = tuple(names.values())[: max(LEAST_NAMES, shown - len(handed))]
+    return Handover(handed=tuple(handed.values()), named=_filled(tuple(handed.values()), rest, related, limit))
 
 
 def _rest(found: SearchResult, handed: Container[str], needed: Sequence[str]) -> tuple[Hit, ...]:
     """What is left to name: tools to use before the best one, those that rank, companions."""
     ordered = [*_companions(found, needed), *sorted(found.hits, key=lambda hit: not hit.score)]
     return tuple({hit.name: hit for hit in ordered if hit.name not in handed}.values())
+
+
+def _filled(handed: Sequence[Hit], named: Sequence[Hit], related: Sequence[str], limit: int) -> tuple[Hit, ...]:
+    """What is named, and related tools while there is room in the limit."""
+    shown = {hit.name for hit in (*handed, *named)}
+    others = [Hit(name=name, score=0.0, why="related") for name in dict.fromkeys(related) if name not in shown]
+    return (*named, *others[: max(0, limit - len(shown))])
 
 
 def _companions(found: SearchResult, needed: Sequence[str]) -> list[Hit]:

@@ -123,9 +123,15 @@ def _chosen(surface: _Search, found: SearchResult, parts: Sequence[SearchResult]
         best = toolbox.find(result.hits[0].name) if result.confidence >= VERY_SURE_FROM else None
         return tools_before(best, toolbox.find) if best else ()
 
+    def related(*results: SearchResult) -> list[str]:
+        bests = [toolbox.find(result.hits[0].name) for result in results if result.hits]
+        return [name for best in bests if best for name in best.related if toolbox.find(name)]
+
+    budget = surface.budget_tokens
     if not parts:
-        return spread(found, limit, tokens_of, surface.budget_tokens, needed=needed(found))
-    return spread_errands(found, [(part, needed(part)) for part in parts], limit, tokens_of, surface.budget_tokens)
+        return spread(found, limit, tokens_of, budget, needed=needed(found), related=related(found))
+    errands_found = [(part, needed(part)) for part in parts]
+    return spread_errands(found, errands_found, limit, tokens_of, budget, related=related(*parts))
 
 
 def tools_found(display: Display, found: SearchResult, limit: int) -> list[Tool]:

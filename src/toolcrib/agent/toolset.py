@@ -9,7 +9,8 @@ of arguments, time limits and confirmation hold here as everywhere else.
 
 import json
 import logging
-import timefrom collections.abc import Callable, Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -419,7 +420,8 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
     ) -> ToolReturn:
         """Call a tool. Whatever goes wrong becomes a failed result for the model, and never ends the run."""
-        began = time.perf_counter()        active = set(self.toolbox.active)
+        began = time.perf_counter()
+        active = set(self.toolbox.active)
         outer = _model_call.set(ModelCall(ctx.tool_call_id or ""))
         try:
             result, agreed = await self._result(name, raw_arguments(tool_args), ctx)
@@ -437,7 +439,7 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         note: dict[str, Any] = {AGREED: agreed} if agreed else {}
         if isinstance(result.value, PendingApproval):
             note[ASKED] = {result.value.digest: result.value.tool}
-        if found := self._found(name, result, before):
+        if found := self._found(name, result, active):
             note[FOUND] = found
         native: object = result.native
         if isinstance(native, ToolReturn):

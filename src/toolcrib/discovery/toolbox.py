@@ -229,7 +229,8 @@ class Toolbox:
         self._where = None if policy.hides_nothing(role) else self._visibility
         self._activation = ActiveTools()
         self._inactive: Inactive = inactive
-        self._budget_tokens = budget_tokens        self._idle_turns = idle_turns
+        self._budget_tokens = budget_tokens
+        self._idle_turns = idle_turns
         self._execution = Execution(timeout_seconds, watch, begin)
         self._size_of = size_of
         self._make_surface = surface

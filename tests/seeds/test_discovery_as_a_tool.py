@@ -63,14 +63,14 @@ async def ask(box: Toolbox, name: str, /, **arguments: object) -> str:
     return (await box.call(name, arguments)).text
 
 
-async def test_4_1_a_registry_and_its_accessor_are_a_tool() -> None:
+async def test_row_4_1_a_registry_and_its_accessor_are_a_tool() -> None:
     (discover,) = domain_surface({"file": files()})
     assert isinstance(discover, Tool)
     assert discover.name == "discover_file_tools"
     assert "read_file" in (await discover.call({})).text
 
 
-def test_4_2_every_domain_has_its_discovery_tool() -> None:
+def test_row_4_2_every_domain_has_its_discovery_tool() -> None:
     names = [
         tool.name for tool in domain_surface(dict.fromkeys(["file", "batch", "crm", "database", "agents"], files()))
     ]
@@ -83,7 +83,7 @@ def test_4_2_every_domain_has_its_discovery_tool() -> None:
     ]
 
 
-async def test_4_3_level_one_gives_names_with_summaries_and_leads_to_level_two() -> None:
+async def test_row_4_3_level_one_gives_names_with_summaries_and_leads_to_level_two() -> None:
     text = await ask(file_toolbox(), "discover_file_tools")
     assert text == (
         "4 tools:\n"
@@ -100,7 +100,7 @@ async def test_4_3_level_one_gives_names_with_summaries_and_leads_to_level_two()
     assert "- ask_accountant: Look up invoices" in await ask(agents, "discover_agents")
 
 
-async def test_4_4_level_two_gives_description_parameters_and_usage() -> None:
+async def test_row_4_4_level_two_gives_description_parameters_and_usage() -> None:
     text = await ask(file_toolbox(), "discover_file_tools", tool="read_file")
     assert text == (
         "read_file(file_path: str, offset: int = 0, limit: int = 100): Read file contents.\nCall it by name."
@@ -108,14 +108,14 @@ async def test_4_4_level_two_gives_description_parameters_and_usage() -> None:
     assert count_tokens(text) <= 50
 
 
-async def test_4_5_level_three_gives_the_full_specification() -> None:
+async def test_row_4_5_level_three_gives_the_full_specification() -> None:
     text = await ask(file_toolbox(), "discover_file_tools", tool="read_file", level=3)
     assert text.startswith("read_file: Read file contents.\nArguments: {")
     assert '"file_path":{"type":"string"}' in text
     assert count_tokens(text) <= 200
 
 
-async def test_4_6_reading_config_yaml_takes_three_calls() -> None:
+async def test_row_4_6_reading_config_yaml_takes_three_calls() -> None:
     script, model = scripted(
         [("discover_file_tools", {})],
         [("discover_file_tools", {"tool": "read_file"})],
@@ -129,7 +129,7 @@ async def test_4_6_reading_config_yaml_takes_three_calls() -> None:
     assert "the text of config.yaml" in str(script.messages[-1][-1])
 
 
-async def test_4_7_a_hundred_tools_take_fewer_tokens_than_the_document_says() -> None:
+async def test_row_4_7_a_hundred_tools_take_fewer_tokens_than_the_document_says() -> None:
     catalog = Catalog([make(f"act_{n:03}", "Do something with it.", "all", "thing") for n in range(100)])
     box = Toolbox(catalog, surface=domain_surface)
     baseline = sum(map(definition_tokens, box.surface))
@@ -141,7 +141,7 @@ async def test_4_7_a_hundred_tools_take_fewer_tokens_than_the_document_says() ->
     assert baseline + sum(map(count_tokens, [*listed, *usage, full])) <= 1_550
 
 
-async def test_4_8_a_tool_registered_at_run_time_is_found_and_called_at_the_next_call() -> None:
+async def test_row_4_8_a_tool_registered_at_run_time_is_found_and_called_at_the_next_call() -> None:
     registry = files()
     box = Toolbox(Catalog(), surface=lambda _: domain_surface({"file": registry}))
     registry.add(make("new_tool", "Do something new."))
@@ -154,7 +154,7 @@ async def test_4_8_a_tool_registered_at_run_time_is_found_and_called_at_the_next
     assert "new_tool" not in [tool.name for tool in box.visible()]
 
 
-async def test_4_9_several_registries_are_several_domains() -> None:
+async def test_row_4_9_several_registries_are_several_domains() -> None:
     batch, crm = Catalog([make("run_batch", "Run a batch.")]), Catalog([make("find_lead", "Find a lead.")])
     box = Toolbox(Catalog(), surface=lambda _: domain_surface({"file": files(), "batch": batch, "crm": crm}))
     assert "run_batch" in await ask(box, "discover_batch_tools")
@@ -163,7 +163,7 @@ async def test_4_9_several_registries_are_several_domains() -> None:
     assert not (await box.call("find_lead", {})).failed
 
 
-async def test_4_10_core_tools_are_always_visible_beside_discovery(tmp_path: Path) -> None:
+async def test_row_4_10_core_tools_are_always_visible_beside_discovery(tmp_path: Path) -> None:
     core = module("core", workdir=tmp_path)
     box = Toolbox(
         Catalog(core), pinned=["ask_user", "report_error"], surface=lambda _: domain_surface({"file": files()})
@@ -174,7 +174,7 @@ async def test_4_10_core_tools_are_always_visible_beside_discovery(tmp_path: Pat
     assert (await ask(box, "report_error", what="The disk is full.")).startswith("Reported.")
 
 
-async def test_4_11_agents_are_discovered_and_called_like_tools() -> None:
+async def test_row_4_11_agents_are_discovered_and_called_like_tools() -> None:
     agents = Catalog(
         [agent_tool(Agent(TestModel(custom_output_text="2600.5"), name="accountant"), description="Count.")]
     )
@@ -184,7 +184,7 @@ async def test_4_11_agents_are_discovered_and_called_like_tools() -> None:
     assert await ask(box, "accountant", request="How much?") == "2600.5"
 
 
-async def test_4_12_what_a_discovery_tool_reveals_can_be_called_wherever_the_registry_lives() -> None:
+async def test_row_4_12_what_a_discovery_tool_reveals_can_be_called_wherever_the_registry_lives() -> None:
     box = file_toolbox()
     assert (await ask(box, "discover_file_tools", tool="read_file")).endswith("Call it by name.")
     assert await ask(box, "read_file", file_path="a.txt") == "the text of a.txt"
@@ -207,7 +207,7 @@ async def test_4_12_what_a_discovery_tool_reveals_can_be_called_wherever_the_reg
     assert await ask(registered, "read_file", file_path="a.txt") == "the text of a.txt"
 
 
-async def test_4_13_an_api_is_discovered_by_its_registry() -> None:
+async def test_row_4_13_an_api_is_discovered_by_its_registry() -> None:
     class Api:
         """A registry of one's own: anything with `list`, `get` and `search`."""
 
@@ -231,7 +231,7 @@ async def test_4_13_an_api_is_discovered_by_its_registry() -> None:
     assert not (await box.call("get_order", {"id": "7"})).failed
 
 
-async def test_4_14_documents_and_skills_are_discovered_like_tools(tmp_path: Path) -> None:
+async def test_row_4_14_documents_and_skills_are_discovered_like_tools(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "setup.md").write_text(
         "# Setting up\n\nRun make setup once.\n\n## Proxies\n\nSet HTTP_PROXY.\n"
@@ -252,11 +252,11 @@ async def test_4_14_documents_and_skills_are_discovered_like_tools(tmp_path: Pat
     assert "One field at a time." in await ask(box, "discover_skills", skill="pdf", part="forms.md")
 
 
-def test_4_15_a_small_set_of_tools_is_shown_at_once() -> None:
+def test_row_4_15_a_small_set_of_tools_is_shown_at_once() -> None:
     assert choose_mode(files(), context_window=128_000).mode is Mode.DIRECT
 
 
-async def test_4_16_a_critical_tool_is_pinned_and_named_in_the_prompt(tmp_path: Path) -> None:
+async def test_row_4_16_a_critical_tool_is_pinned_and_named_in_the_prompt(tmp_path: Path) -> None:
     (tmp_path / "app.yaml").write_text(
         "app: {app_id: desk}\n"
         "runtime: {tool_injection: discovery, surface: domains, workdir: files}\n"
@@ -274,7 +274,7 @@ async def test_4_16_a_critical_tool_is_pinned_and_named_in_the_prompt(tmp_path: 
     assert "CRITICAL: If you encounter errors, use report_error tool immediately" in script.instructions[0]
 
 
-async def test_4_17_an_unknown_tool_gets_a_suggestion_or_the_way_to_the_list() -> None:
+async def test_row_4_17_an_unknown_tool_gets_a_suggestion_or_the_way_to_the_list() -> None:
     box = file_toolbox()
     assert await ask(box, "discover_file_tools", tool="read_fil") == (
         "There is no tool named 'read_fil'. Did you mean 'read_file'?"
@@ -285,7 +285,7 @@ async def test_4_17_an_unknown_tool_gets_a_suggestion_or_the_way_to_the_list() -
     assert await ask(box, "write_fil") == "There is no tool named 'write_fil'. Did you mean 'write_file'?"
 
 
-async def test_4_18_the_prompt_names_every_discovery_tool() -> None:
+async def test_row_4_18_the_prompt_names_every_discovery_tool() -> None:
     script, model = scripted("Hello.")
     domains = {"file": files(), "batch": Catalog(), "crm": Catalog(), "agents": Catalog()}
     await Crib(Catalog(), model=model, surface=lambda _: domain_surface(domains)).run("hello")
@@ -294,7 +294,7 @@ async def test_4_18_the_prompt_names_every_discovery_tool() -> None:
 
 
 @pytest.mark.xfail(strict=True, reason="only a language model hands this request over; the offline brain does not yet")
-def test_4_19_the_example_of_agents_hands_over_a_request_in_words_of_its_own(tmp_path: Path) -> None:
+def test_row_4_19_the_example_of_agents_hands_over_a_request_in_words_of_its_own(tmp_path: Path) -> None:
     apps = Path(shutil.copytree(EXAMPLES, tmp_path / "apps", ignore=shutil.ignore_patterns("__pycache__", ".toolcrib")))
 
     async def called() -> list[str]:

@@ -8,7 +8,7 @@ from toolcrib_cms import build
 cms = build(":memory:")
 
 
-def crib(mode: str, *said: str | tuple[str, dict[str, object]]) -> Crib:
+def crib(mode: str, *said: str | tuple[str, dict[str, str]]) -> Crib:
     return Crib(cms.catalog, model=scripted_model(*said), mode=mode)
 
 

@@ -14,7 +14,8 @@ async def tokens(mode: str) -> tuple[int, list[str]]:
     # Yours: `model="openai:gpt-5.4"`. This one says what it is told to, so that only the tools differ.
     model = scripted_model(*([SEARCH] if mode == "discovery" else []), CALL, "It is hero-greenhouse.jpg.")
     async with SqliteStore(None) as store, store.open() as session:
-        report = (await run(session, "Find the hero image", crib=Crib(cms.catalog, model=model, mode=mode))).usage.report
+        done = await run(session, "Find the hero image", crib=Crib(cms.catalog, model=model, mode=mode))
+    report = done.usage.report
     return max(step["definitions"] for step in report["steps"]), report["tools_used"]
 
 

@@ -24,7 +24,8 @@ PAGE = ROOT / "docs" / "seeds.md"
 ROWS_OF_A_DOCUMENT = (38, 40, 23, 27, 19)
 NEED_A_LANGUAGE_MODEL = {"0.24", "0.28", "1.20", "2.23", "4.19"}
 IN_A_NAME = re.compile(r"test_rows?_(\d_\d+(?:_and_\d_\d+)*)_")
-ROOMS = "agent apps catalog discovery embedders credentials memory policy search sources stores tools".split()
+ROOMS = ("agent", "apps", "catalog", "discovery", "memory", "policy", "search", "sources", "stores", "tools")
+PLACES = ("toolcrib", *(f"toolcrib.{room}" for room in ROOMS), "toolcrib.credentials", "toolcrib.embedders")
 
 
 def lines() -> list[tuple[list[str], str]]:
@@ -35,12 +36,13 @@ def lines() -> list[tuple[list[str], str]]:
 
 def row_tests() -> list[tuple[set[str], ast.FunctionDef | ast.AsyncFunctionDef]]:
     """The tests of this folder that name rows."""
-    named: list[tuple[set[str], ast.FunctionDef | ast.AsyncFunctionDef]] = []
-    for file in Path(__file__).parent.glob("test_*.py"):
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (found := IN_A_NAME.match(node.name)):
-                named.append(({row.replace("_", ".") for row in found[1].split("_and_")}, node))
-    return named
+    files = [ast.parse(file.read_text("utf-8")) for file in Path(__file__).parent.glob("test_*.py")]
+    return [
+        ({row.replace("_", ".") for row in found[1].split("_and_")}, node)
+        for file in files
+        for node in file.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (found := IN_A_NAME.match(node.name))
+    ]
 
 
 def test_every_row_is_on_the_page_once() -> None:
@@ -86,7 +88,7 @@ def referenced() -> frozenset[str]:
 def is_public(name: str) -> bool:
     """Whether a name, or an attribute of it, can be imported from the front door or a room."""
     first, *rest = name.split(".")
-    for place in ("toolcrib", *(f"toolcrib.{room}" for room in ROOMS)):
+    for place in PLACES:
         held: Any = import_module(place)
         if first in dir(held):
             held = getattr(held, first)

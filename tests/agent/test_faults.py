@@ -34,7 +34,10 @@ from toolcrib.stores.session import Session
         ),
         (
             exceptions.ModelHTTPError(401, "m", body={"error": "bad key sk-1234567890"}),
-            Fault(message="The key for m was refused (401).", hint="Check the key in the environment."),
+            Fault(
+                message="The key for m was refused (401).",
+                hint="Check the key in the environment, or the one kept by `toolcrib credentials`.",
+            ),
         ),
         (
             exceptions.ModelAPIError("m", "odd"),

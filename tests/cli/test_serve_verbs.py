@@ -62,7 +62,7 @@ def listener(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Listener:
     monkeypatch.setenv("TOOLCRIB_CMS_DATA", str(tmp_path / "cms"))
     here = Listener()
 
-    def note_level(level: int) -> None:
+    def note_level(*, level: int, hide_secrets: object) -> None:
         here.levels.append(level)
 
     monkeypatch.setattr("toolcrib.server.metrics.log_as_json", note_level)

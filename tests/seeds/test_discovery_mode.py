@@ -5,9 +5,11 @@ for character but for the indentation that it lost. Where we differ on purpose, 
 """
 
 import json
+import logging
 import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ import pytest
 from pydantic import SecretStr
 from pydantic_ai.models import Model
 
-from benchmarks.wire import Turn, WireServer
+from benchmarks.wire import Call, Refuse, Turn, WireServer
 from tests.support.agent import scripted
 from tests.support.generated_modules import MODULES, installed
 from toolcrib.agent.runner import RunResult, confirm
@@ -30,6 +32,8 @@ from toolcrib.discovery.tokens import definitions_tokens
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.errors import AppError
 from toolcrib.policy.policy import Decision, Policy, Rule
+from toolcrib.server.metrics import JsonLines
+from toolcrib.stores.export import to_document
 from toolcrib.stores.log import log_of
 from toolcrib.stores.session import Session
 from toolcrib.stores.sqlite.store import SqliteStore
@@ -111,6 +115,59 @@ def test_row_3_2_both_readings_of_the_lost_indentation_are_right(tmp_path: Path,
         text = text.replace("        temperature: 0\n        max_tokens", "      temperature: 0\n      max_tokens")
     settings = bot(tmp_path, text=text).crib.settings()
     assert settings == {"temperature": 0, "max_tokens": 400}
+
+
+def written_below(folder: Path) -> dict[str, str]:
+    """What every file but the credentials holds, by name."""
+    files = [file for file in folder.rglob("*") if file.is_file() and file.parent.name != "credentials"]
+    return {file.name: file.read_bytes().decode("latin1") for file in files}
+
+
+@pytest.mark.process
+async def test_row_3_2_no_log_event_or_export_has_a_key_not_even_one_that_a_provider_or_a_tool_repeats(
+    tmp_path: Path, credentials: CredentialStore
+) -> None:
+    of_anna, ours = "canary.of.anna.17", "canary.of.ours.42"  # nothing that looks like a key of a known provider
+    credentials.set("deepseek_main", SecretStr(of_anna), user="anna")
+    command: dict[str, Any] = {"name": "shell_run", "params": {"command": "echo it is $KEY"}}
+    turns = [
+        Refuse(400, message=f"Bad key {of_anna}"),
+        Turn(Call("execute_tool", command)),
+        Turn("Done."),
+    ]
+    lines = StringIO()
+    with WireServer(turns) as server:
+        text = FILE.read_text("utf-8").replace(ADDRESS, server.url)
+        text = text.replace("shell: {}", "shell: {sandbox: 'off', environment: {KEY: '{{env.DEEPSEEK_API_KEY}}'}}")
+        text = text.replace("default_policy: auto", "default_policy: allow").replace(
+            "  tool_injection", "  session_log: logs\n  tool_injection"
+        )
+        path = tmp_path / "app.yaml"
+        path.write_text(text, encoding="utf-8")
+        (tmp_path / "work").mkdir()
+        environment = {"DEEPSEEK_API_KEY": ours}
+        app = load_app(path, workdir=tmp_path / "work", environment=environment, credentials=credentials)
+        told: list[Any] = []
+        async with app, app.crib.llm, SqliteStore(tmp_path / "sessions.db") as store:
+            anna = store.for_tenant("anna")
+            for message in ("hi", "run it"):
+                async with anna.open("talk") as session:
+                    done = await app.run(session, message)
+                    told += [done.failed, *(event.to_json() for event in done.events)]
+            record = await anna.read("talk")
+            told += [to_document(record), *log_of(record)]
+    log = logging.Logger("server")
+    log.addHandler(handler := logging.StreamHandler(lines))
+    handler.setFormatter(JsonLines(app.crib.hide_secrets))
+    log.error("It broke with %s", ours)
+    assert "openai:deepseek-chat refused the request (400): Bad key [secret]" in str(told)
+    assert "it is [secret]" in str(told)
+    assert "It broke with [secret]" in lines.getvalue()
+    written = written_below(tmp_path)
+    assert {"app.yaml", "sessions.db", "talk@anna.jsonl"} <= written.keys()
+    kept = "".join(written.values())
+    for secret in (of_anna, ours):
+        assert secret not in str(told) + kept + lines.getvalue()
 
 
 @pytest.mark.process

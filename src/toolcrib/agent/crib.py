@@ -111,6 +111,7 @@ class Crib:
     confirmation_expires_in: timedelta = CONFIRMATION_EXPIRES_IN
     model_settings: ModelSettings | None = None
     toolbox_options: Mapping[str, Any] = field(default_factory=dict[str, Any])  # others of `Toolbox`
+    hide_secrets: Callable[[str], str] = str  # what others wrote, such as a provider's error, without our keys
     on_event: "OnEvent | None" = None  # called with the session and each event of a run, as it is recorded
     clock: Callable[[], datetime] = _now
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep

@@ -87,7 +87,7 @@ _API_FAULTS = (
         pydantic_ai.ModelAuthenticationError,
         {401, 403},
         "The key for {model} was refused",
-        "Check the key in the environment.",
+        "Check the key in the environment, or the one kept by `toolcrib credentials`.",
         False,
     ),
     (pydantic_ai.ModelNotFoundError, {404}, "There is no model {model} for this key", "Check the name.", False),

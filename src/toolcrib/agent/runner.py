@@ -143,7 +143,7 @@ async def _run_turn(turn: Turn, crib: Crib, opening: TurnInput) -> None:
                 message = f"No answer within {crib.limits.seconds:g} seconds."
                 turn.recorder.emit(Failed(message=message, hint="Try again, or raise `seconds`."))
             else:
-                turn.recorder.emit(_failed(error, turn.model))
+                turn.recorder.emit(_failed(error, turn.model, crib.hide_secrets))
         if crib.limits.cost is not None and turn.usage.requests and turn.usage.cost is None:
             turn.recorder.emit(
                 Warning(text=f"The price of {turn.model} is not known, so the limit on cost does not hold.")
@@ -172,12 +172,12 @@ async def _run_turn(turn: Turn, crib: Crib, opening: TurnInput) -> None:
         logger.warning("The end of a failed run could not be kept: %s", error)
 
 
-def _failed(error: Exception, model: str) -> Failed:
+def _failed(error: Exception, model: str, hide: Callable[[str], str]) -> Failed:
     fault = classify_error(error, model)
     if fault is not None:
-        return Failed(message=fault.message, hint=fault.hint)
+        return Failed(message=hide(fault.message), hint=hide(fault.hint))
     logger.error("A run broke", exc_info=error)
-    reason = without_secrets(str(error))
+    reason = without_secrets(hide(str(error)))
     return Failed(
         message=f"The run broke: {type(error).__name__}{f': {reason}' if reason else ''}",
         hint="The log has the details.",

@@ -178,7 +178,10 @@ class Turn:
                 writer = Agent(self._crib.llm, instructions=SUMMARY)
                 summary = (await writer.run(transcript(left, earlier=earlier), usage=self.usage)).output
             except Exception as error:  # a provider's fault: the list will do, and the turn goes on
-                logger.warning("The model wrote no summary, so a list stands for it: %s", without_secrets(str(error)))
+                logger.warning(
+                    "The model wrote no summary, so a list stands for it: %s",
+                    without_secrets(self._crib.hide_secrets(str(error))),
+                )
         self._memory = self._rendered_memory(self.recorder.summarize(summary))
 
     def _agent(self) -> Agent[Any, str]:

@@ -371,7 +371,9 @@ class App:
         crib = self._cribs[agent_id]
         on_event = None if log is None else log.write if agent_id == self.entry.id else log.for_agent(agent_id)
         surface = compact_surface if mode is Mode.COMPACT else crib.surface
-        return replace(crib, model=self.models[agent_id], mode=mode, surface=surface, on_event=on_event)
+        return replace(
+            crib, model=self.models[agent_id], mode=mode, surface=surface, on_event=on_event, hide_secrets=self.hidden
+        )
 
 
 def _key_place(brain: Brain) -> tuple[str, ...]:

@@ -133,7 +133,7 @@ def run_server(
     with closing(taken):
         _ = served.model  # fail early if the model cannot be used
         served = _with_spans(served)
-        log_as_json(level=log_level)
+        log_as_json(level=log_level, hide_secrets=served.crib.hide_secrets)
         app = create_app(served, options)
         say(address(options, taken))
         for line in talk:

@@ -42,26 +42,32 @@ def current_session() -> str:
 class JsonLines(logging.Formatter):
     """One JSON object per record: `at`, `level`, `logger`, `message`, and, if known, `session`, `trace` and `span`."""
 
+    def __init__(self, hide_secrets: Callable[[str], str] = str) -> None:
+        super().__init__()
+        self._hide_secrets = hide_secrets
+
     def format(self, record: logging.LogRecord) -> str:
         fields: dict[str, Any] = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": self._hide_secrets(record.getMessage()),
         }
         if session := current_session():
             fields["session"] = session
         fields |= _trace()
         fields |= getattr(record, "fields", {})
         if record.exc_info:
-            fields["error"] = self.formatException(record.exc_info)
+            fields["error"] = self._hide_secrets(self.formatException(record.exc_info))
         return json.dumps(fields, ensure_ascii=False, default=str)
 
 
-def log_as_json(stream: TextIO | None = None, *, level: int = logging.INFO) -> logging.Handler:
+def log_as_json(
+    stream: TextIO | None = None, *, level: int = logging.INFO, hide_secrets: Callable[[str], str] = str
+) -> logging.Handler:
     """Write the logs of Toolcrib and of the web server to a stream, by default stderr."""
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(JsonLines(hide_secrets))
     for name in ("toolcrib", "uvicorn.error"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False

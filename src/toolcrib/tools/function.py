@@ -23,6 +23,10 @@ class ToolOptions(TypedDict, total=False):
     confirm: bool
     protocol: Protocol | str | None  # a text has lines such as `BEFORE: ...`
     extraction: Extractor | None
+    timeout: float | None  # seconds, in place of the toolbox's limit
+    retries: int | None  # with Pydantic AI, as are the next two
+    strict: bool | None
+    sequential: bool
 
 
 @overload

@@ -27,7 +27,7 @@ from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.toolbox import Inactive, Surface, Toolbox
 from toolcrib.errors import ToolcribError
 from toolcrib.policy.policy import Policy
-from toolcrib.search.index import SearchIndex, ToolIndex
+from toolcrib.search.interface import LazyIndex, SearchIndex
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         Args:
             tools: A catalog: each run gets a toolbox of its own, brought to where its message history left it. Or a
                 function that gives the toolbox of a run, by its `deps`; or a toolbox, for one conversation.
-            index: The index of the catalog; made at the first run unless given.
+            index: The index of the catalog; made at the first search unless given.
             id: Its name among the agent's toolsets.
             delivery: How the model learns of changed protocols.
             guidance: What there is to know about whole categories.
@@ -90,7 +90,7 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         if isinstance(tools, Toolbox) and not tools.visible() and tools.tools:
             logger.warning("The model sees no tools: the toolbox has no surface. Use CribToolset(catalog).")
         self._tools = tools
-        self._index = index
+        self._index = LazyIndex(tools) if index is None and isinstance(tools, Catalog) else index
         self._options = options
         self._id = id
         self._delivery = Delivery(delivery)
@@ -122,8 +122,6 @@ class CribToolset(AbstractToolset[AgentDepsT]):
             return self._tools
         if not isinstance(self._tools, Catalog):
             return self._tools(ctx)
-        if self._index is None:
-            self._index = ToolIndex(self._tools)
         options: ToolboxOptions = {"surface": search_surface, **self._options}
         return Toolbox(self._tools, self._index, **options)
 

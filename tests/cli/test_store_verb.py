@@ -263,7 +263,7 @@ def test_the_status_of_an_older_file_does_not_bring_it_up(tmp_path: Path, capsys
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(old.read_text(encoding="utf-8"))
     assert main(["store", "status", "--store", str(path)]) == 2
-    assert "1, the newest is 2" in capsys.readouterr().out
+    assert re.search(r"1, the newest is \d", capsys.readouterr().out)
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (1,)
 

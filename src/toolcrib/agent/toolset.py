@@ -40,7 +40,7 @@ from toolcrib.discovery.tokens import compact_json, text_tokens
 from toolcrib.discovery.toolbox import Inactive, Surface, Toolbox
 from toolcrib.errors import ToolcribError
 from toolcrib.policy.policy import Decision, Policy
-from toolcrib.search.index import SearchIndex, ToolIndex
+from toolcrib.search.interface import SearchIndex
 from toolcrib.tools.context import current_run, is_control
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
@@ -378,6 +378,8 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         if not isinstance(self._given, Catalog):
             return self._given(ctx)
         if self._index is None:
+            from toolcrib.search.index import ToolIndex  # late: numpy, which only a search needs
+
             self._index = ToolIndex(self._given)
         options: ToolboxOptions = {"surface": search_surface, **self._options}
         toolbox = Toolbox(self._given, self._index, **options)

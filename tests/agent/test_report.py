@@ -4,8 +4,8 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, Tool
 
 from tests.support.agent import Shop, scripted
 from toolcrib.agent.recorder import HistoryCount, Report, Tokens
+from toolcrib.agent.run_toolset import RunToolset
 from toolcrib.agent.runner import run
-from toolcrib.agent.toolset import CribToolset
 from toolcrib.discovery.handover import Discovered
 from toolcrib.discovery.tokens import definition_tokens
 from toolcrib.discovery.toolbox import Toolbox
@@ -30,7 +30,7 @@ def test_tokens_are_added_part_by_part() -> None:
 
 def test_definitions_are_counted_as_they_stand_in_a_request() -> None:
     catalog = Shop().catalog
-    toolset = CribToolset[object](Toolbox(catalog, pinned=["rename_page"]))
+    toolset = RunToolset[object](Toolbox(catalog, pinned=["rename_page"]))
     assert toolset.step().definition_tokens == definition_tokens(catalog.get("rename_page"))
 
 

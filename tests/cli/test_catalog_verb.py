@@ -16,7 +16,7 @@ from tests.support.mcp_servers import SCRIPTED
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.cli import gateway as gateway_verb
 from toolcrib.cli.main import main
-from toolcrib.cli.places import follow_catalog, runners_here
+from toolcrib.cli.options import follow_catalog, runners_here
 from toolcrib.embedders import BuiltinEmbedder
 from toolcrib.postgres import PostgresIndex
 from toolcrib.server import app as listening

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from toolcrib.cli.places import load_catalog
+from toolcrib.cli.options import load_catalog
 from toolcrib.errors import DuplicateToolError, LoadError
 
 HELLO = """

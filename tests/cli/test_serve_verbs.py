@@ -19,7 +19,7 @@ from toolcrib.agent.crib import Crib
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.cli import serve as demo_verb
 from toolcrib.cli.main import main
-from toolcrib.cli.places import tenants
+from toolcrib.cli.options import tenants
 from toolcrib.server import app as listening
 from toolcrib.server.services import Served
 from toolcrib.serving import Options

@@ -8,16 +8,20 @@ if the user's message is neither a no nor a question.
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import pairwise
+from typing import Any, cast
 
-from pydantic_ai.messages import ModelMessage, UserContent
+from pydantic_ai.messages import ModelMessage, ModelResponse, ToolReturnPart
 
+from toolcrib.agent.arguments import PassThroughValidator, raw_arguments
 from toolcrib.agent.events import ConfirmationRequired
-from toolcrib.agent.history import AGREED, ASKED, note_of, turns_of, user_texts
-from toolcrib.discovery.confirmation import Approval, PendingApproval
+from toolcrib.agent.history import AGREED, ASKED, OwnName, note_of, turns_of, user_texts
+from toolcrib.discovery.arguments import Repaired, fitted
+from toolcrib.discovery.confirmation import Approval, PendingApproval, digest, is_question, without_confirmed
+from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.stores.record import Confirmation
 from toolcrib.stores.session import CONFIRMATION_EXPIRES_IN, Session
 from toolcrib.tools.result import ToolResult
@@ -190,16 +194,21 @@ def declined(tool: str) -> ToolResult:
 class HistoryConfirmations:
     """The same rules for an agent that keeps no session: what was asked stands in its message history.
 
-    A `Confirmer` for one run. Questions do not expire by the clock, but by the next turn.
+    A `Confirmer` for one run. Questions do not expire by the clock, but by the next turn. Only results of our own tools
+    are read, by the names that `own_name` knows: neither the model nor a tool of somebody else can ask in our place.
     """
 
-    def __init__(self, messages: Sequence[ModelMessage], prompt: str | Sequence[UserContent] | None) -> None:
-        turns = turns_of(messages, prompt)
+    def __init__(self, messages: Sequence[ModelMessage], toolbox: Toolbox, own_name: OwnName) -> None:
+        self._toolbox = toolbox
+        self._own_name = own_name
+        self._calls = {
+            call.tool_call_id: call for one in messages if isinstance(one, ModelResponse) for call in one.tool_calls
+        }
+        turns = turns_of(messages)
         asked: dict[str, str] = {}  # tools by digest, since the user's last message that was not itself a question
         for turn in reversed(turns[:-1]):
             for part in turn.results:
-                if isinstance(question := note_of(part).get(ASKED), dict):
-                    asked |= question
+                asked |= self._questions(part)
             if classify_reply(turn.text) is not ReplyKind.QUESTION:
                 break
         kind = classify_reply(turns[-1].text) if turns else ReplyKind.OTHER
@@ -207,6 +216,21 @@ class HistoryConfirmations:
         self._asked = asked
         self._answerable = {one for one in asked if kind is ReplyKind.OTHER and one not in agreed}
         self._declined = set(asked) if kind is ReplyKind.NO else set[str]()
+
+    def _questions(self, part: ToolReturnPart) -> dict[str, str]:
+        """The calls that a result asked about."""
+        name = self._own_name(part.tool_name)
+        if name is None:
+            return {}
+        if isinstance(noted := note_of(part).get(ASKED), Mapping):
+            return {str(digest): str(tool) for digest, tool in cast("Mapping[object, object]", noted).items()}
+        call, tool = self._calls.get(part.tool_call_id), self._toolbox.find(name)
+        if part.metadata is not None or call is None or tool is None or not is_question(part.content, name):
+            return {}
+        # A client dropped the metadata. What was asked about is what the model called.
+        sent, _ = without_confirmed(raw_arguments(PassThroughValidator().validate(call.args)), tool)
+        ways = [sent, given.arguments if isinstance(given := fitted(tool, sent), Repaired) else None]
+        return {digest(name, cast("Mapping[str, Any]", one)): name for one in ways if isinstance(one, Mapping)}
 
     async def __call__(self, pending: PendingApproval, confirmed: bool, /) -> Approval | ToolResult:
         """The user's approval of this call, or the result that the model gets instead."""

@@ -8,10 +8,10 @@ the user was asked stand in the metadata of results, which no model sees, and `r
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from pydantic_ai.messages import (
     ModelMessage,
@@ -218,10 +218,11 @@ AGREED = "agreed"  # the digest of a call that the user agreed to
 
 
 def with_note(metadata: object, note: Mapping[str, Any]) -> object:
-    """Metadata of a result with our note; the application's own keys stay as they are."""
-    if not note or not isinstance(metadata, Mapping | None):
+    """Metadata of a result with our note; a tool's own keys stay, and what it writes in place of our note goes."""
+    if not isinstance(metadata, Mapping | None):
         return metadata
-    return {**cast("Mapping[str, Any]", metadata or {}), NOTE: dict(note)}
+    own = {key: value for key, value in cast("Mapping[str, Any]", metadata or {}).items() if key != NOTE}
+    return ({**own, NOTE: dict(note)} if note else own) or None
 
 
 def note_of(part: ToolReturnPart) -> Mapping[str, Any]:
@@ -239,8 +240,8 @@ class UserTurn:
     results: list[ToolReturnPart] = field(default_factory=list[ToolReturnPart])
 
 
-def turns_of(messages: Sequence[ModelMessage], prompt: str | Sequence[UserContent] | None = None) -> list[UserTurn]:
-    """The turns of a conversation; `prompt` begins one more."""
+def turns_of(messages: Sequence[ModelMessage]) -> list[UserTurn]:
+    """The turns of a conversation."""
     turns: list[UserTurn] = []
     for message in messages:
         if isinstance(message, ModelRequest):
@@ -249,7 +250,7 @@ def turns_of(messages: Sequence[ModelMessage], prompt: str | Sequence[UserConten
             for part in message.parts:
                 if isinstance(part, ToolReturnPart) and turns:
                     turns[-1].results.append(part)
-    return turns if prompt is None else [*turns, UserTurn(_text(prompt))]
+    return turns
 
 
 def is_turn(request: ModelRequest) -> bool:
@@ -273,8 +274,11 @@ def _text(content: str | Sequence[UserContent]) -> str:
 
 _LISTED = re.compile(r"^(?:- )?([A-Za-z_][\w-]{0,63})[(\[:]", re.MULTILINE | re.ASCII)
 
+OwnName: TypeAlias = Callable[[str], str | None]
+"""The name in the toolbox of what the model called; None for tools of other toolsets."""
 
-def replay(toolbox: Toolbox, messages: Sequence[ModelMessage]) -> None:
+
+def replay(toolbox: Toolbox, messages: Sequence[ModelMessage], own_name: OwnName) -> None:
     """Bring a new toolbox to where a conversation left it: what was found, used, and idle since.
 
     It goes through the same methods as the conversation itself, so that both end in the same state.
@@ -283,20 +287,22 @@ def replay(toolbox: Toolbox, messages: Sequence[ModelMessage]) -> None:
     for message in messages:
         if isinstance(message, ModelResponse):
             for call in message.tool_calls:
-                if call.tool_name not in finders and toolbox.find(call.tool_name) is not None:
-                    toolbox.mark_used(call.tool_name)
+                name = own_name(call.tool_name)
+                if name is not None and name not in finders:
+                    toolbox.mark_used(name)
             continue
         if is_turn(message):
             toolbox.begin_turn()
         for part in message.parts:
-            if isinstance(part, ToolReturnPart):
-                toolbox.activate(_found(part, finders))
+            if isinstance(part, ToolReturnPart) and (name := own_name(part.tool_name)) is not None:
+                lists = name in finders and not toolbox.is_fixed
+                toolbox.activate(_found(part, lists=lists))
 
 
-def _found(part: ToolReturnPart, finders: set[str]) -> list[str]:
+def _found(part: ToolReturnPart, *, lists: bool) -> list[str]:
     """The tools that a result handed over: by its note, or, where a client dropped metadata, by what it listed."""
     if isinstance(names := note_of(part).get(FOUND), list):
         return [name for name in cast("list[object]", names) if isinstance(name, str)]
-    if part.tool_name in finders and isinstance(part.content, str) and part.metadata is None:
+    if lists and isinstance(part.content, str) and part.metadata is None:
         return _LISTED.findall(part.content)
     return []

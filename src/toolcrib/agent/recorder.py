@@ -25,9 +25,10 @@ from pydantic_ai.messages import (
 )
 
 from toolcrib.agent import events
+from toolcrib.agent.arguments import PassThroughValidator, shown_arguments
 from toolcrib.agent.crib import Crib
 from toolcrib.agent.history import call_id, dump_messages, new_parts
-from toolcrib.agent.toolset import Call, PassThroughValidator, model_call, shown_arguments
+from toolcrib.agent.run_toolset import Call, model_call
 from toolcrib.discovery.handover import Discovered
 from toolcrib.discovery.surfaces.display import SOURCE
 from toolcrib.discovery.tokens import count_tokens, is_exact

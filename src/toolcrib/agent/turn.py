@@ -26,7 +26,7 @@ from toolcrib.agent.crib import Crib
 from toolcrib.agent.history import just_left, load_messages, outline, transcript
 from toolcrib.agent.models import classify_error, name_of, streams, wire_of, without_secrets
 from toolcrib.agent.recorder import Emit, HistoryCount, Recorder, Tokens
-from toolcrib.agent.toolset import CribToolset
+from toolcrib.agent.run_toolset import RunToolset
 from toolcrib.discovery.protocols import Delivery, delivery_for
 from toolcrib.discovery.tokens import text_tokens
 from toolcrib.memory.working import WorkingMemory, render_memory
@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 class SessionHooks(AbstractCapability[Any]):
     """What one turn adds to the loop: the working memory in the prompt, and calls of tools that are not listed."""
 
-    toolset: CribToolset[Any]
+    toolset: RunToolset[Any]
     memory: str  # as it stood when the turn began: within a turn, the model has the results themselves
     appends: bool = False
     id: str | None = "session"
@@ -102,7 +102,7 @@ class Turn:
             in_words=crib.confirm_in_words,
             expires_in=crib.confirmation_expires_in,
         )
-        self._toolset: CribToolset[Any] = CribToolset(
+        self._toolset: RunToolset[Any] = RunToolset(
             self.toolbox,
             delivery=crib.delivery,
             guidance=crib.guidance,

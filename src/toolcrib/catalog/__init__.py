@@ -1,6 +1,5 @@
-"""WHICH tools we hold: the catalog, its metadata and checks, how it is loaded, which definitions were approved.
-
-It knows tools and YAML files. How tools are found, and who may call them, is not known here.
+"""WHICH tools there are: the catalog, its metadata and checks, how it is loaded, which definitions were approved. It
+knows tools and YAML files. It does not know how tools are found, or who may call them.
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
-"""Which tool definitions somebody approved: a file with each definition and its hash, made to be read and committed.
+"""Which tool definitions were approved: a file with each definition and its hash, made to be read and committed.
 
-The first list of a source is trusted: whoever puts a server into a configuration and starts it runs its code already.
-What comes later, a new tool or one byte in an old one, waits until somebody approves it.
+The first list of a source is trusted: whoever puts a server into a configuration and starts it runs its code already. A
+later change, be it a new tool or one byte of an old one, waits until it is approved.
 """
 
 import json
@@ -34,7 +34,7 @@ class Pin:
 
     @property
     def digest(self) -> str:
-        """The same only for the very same definition."""
+        """A hash that is equal only for identical definitions."""
         said = json.dumps(self.definition, sort_keys=True, separators=(",", ":"))
         return sha256(said.encode()).hexdigest()
 
@@ -44,7 +44,7 @@ class Pin:
 
 @runtime_checkable
 class ForeignCall(Protocol):
-    """The call of a tool that somebody else described."""
+    """The call of a tool whose definition comes from outside."""
 
     @property
     def as_published(self) -> dict[str, Any]:
@@ -53,7 +53,7 @@ class ForeignCall(Protocol):
 
 
 def pin_of(tool: Tool) -> Pin:
-    """What there is to approve of a tool."""
+    """The definition of a tool that needs approval."""
     if isinstance(tool.call, ForeignCall):
         definition = tool.call.as_published
     else:
@@ -62,11 +62,11 @@ def pin_of(tool: Tool) -> Pin:
 
 
 class Approvals(Protocol):
-    """The seam: where approvals are kept. A file does it for one machine, `shared_lock.py` for many."""
+    """Where approvals are kept: `Lock` is a file on one machine, `postgres/approvals.py` a database for many."""
 
     pins: dict[str, Pin]
     awaited: set[str]  # sources whose first list has not come yet
-    keeps: bool  # off: it only looks
+    keeps: bool  # off: nothing is written
 
     def approves(self, name: str, pin: Pin) -> bool: ...
     def approve(self, pins: Mapping[str, Pin]) -> None: ...
@@ -100,7 +100,7 @@ class Lock:
     def open(cls, path: Path, sources: Iterable[str] = (), *, keep: bool = True) -> "Lock":
         """The lock of a file. A file that is not there is made: then the first list of these sources is trusted.
 
-        Without `keep` it only looks: nothing is written.
+        Without `keep` nothing is written.
         """
         lock = cls(path, *_read(path)) if path.exists() else cls(path, {}, sources)
         lock.keeps = keep
@@ -109,19 +109,19 @@ class Lock:
         return lock
 
     def approves(self, name: str, pin: Pin) -> bool:
-        """Whether somebody approved this definition of this tool, from this source."""
+        """Whether this definition of this tool, from this source, is approved."""
         held = self.pins.get(name)
         return held is not None and held.source == pin.source and held.digest == pin.digest
 
     def approve(self, pins: Mapping[str, Pin]) -> None:
-        """Approve these from now on, beside what somebody else approved meanwhile."""
+        """Approve these, in addition to what others approved meanwhile."""
         self.reread()
         self.pins |= pins
         self.awaited -= {pin.source for pin in pins.values()}
         self.save()
 
     def trust(self, first: Mapping[str, Pin]) -> Mapping[str, Pin]:
-        """Approve the first list of sources that are still awaited, and say which those were."""
+        """Approve the first lists of sources that are still awaited; returns what was approved."""
         self.reread()  # another gateway may have seen another first list
         trusted = {name: pin for name, pin in first.items() if pin.source in self.awaited}
         if trusted:
@@ -129,7 +129,7 @@ class Lock:
         return trusted
 
     def reread(self) -> bool:
-        """Take what somebody else wrote; gives whether there was something."""
+        """Read what others wrote; returns whether the file was changed."""
         now = _state(self.path)
         if now == self._read_at:
             return False
@@ -140,11 +140,11 @@ class Lock:
         return True
 
     def waiting(self) -> dict[str, Pin]:
-        """What gateways hold back until somebody approves it."""
+        """What gateways hold back until it is approved."""
         return read_pins(quarantine_file(self.path))
 
     def write_waiting(self, pins: Mapping[str, Pin], sources: Iterable[str]) -> None:
-        """Let exactly these wait, of these sources; without anything that waits there is no file."""
+        """Replace the waiting definitions of these sources; when none are left, the file is removed."""
         file, own = quarantine_file(self.path), set(sources)
         others = {name: pin for name, pin in self.waiting().items() if pin.source not in own}
         tools = {name: pin.to_json() for name, pin in sorted((others | dict(pins)).items())}
@@ -154,10 +154,10 @@ class Lock:
             file.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Does nothing: a file needs no closing."""
 
     def save(self) -> None:
-        """Write the file, whole or not at all."""
+        """Write the file atomically."""
         if not self.keeps:
             return
         tools = {name: pin.to_json() for name, pin in sorted(self.pins.items())}
@@ -166,17 +166,17 @@ class Lock:
 
 
 def quarantine_file(lock: Path) -> Path:
-    """Where the definitions stand that wait for approval. Nobody needs to keep it: gateways write it anew."""
+    """The file of definitions that wait for approval. It need not be kept: gateways write it again."""
     return lock.with_name(f"{lock.name}.quarantine")
 
 
 def read_pins(path: Path) -> dict[str, Pin]:
-    """The definitions in a file of ours; none if it is not there."""
+    """The definitions in a lock or quarantine file; none if there is no file."""
     return _read(path)[0] if path.exists() else {}
 
 
 def write_json(path: Path, document: Mapping[str, Any], *, indent: int = 1) -> None:
-    """Write a file, whole or not at all."""
+    """Write a file atomically."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=".", suffix=".new", delete=False) as new:
@@ -235,7 +235,7 @@ def _seen(line: str) -> str:
     return "".join(sign if visible(sign) == sign else clean_json([sign])[2:-2] for sign in line)
 
 
-# Stands between the sources and the catalog: a definition that nobody approved is held back, out of all sight.
+# Between the sources and the catalog: definitions that are not approved are held back, invisible to all.
 
 logger = logging.getLogger(__name__)
 
@@ -251,12 +251,12 @@ class Quarantine:
         self.catalog = catalog
         self.lock = lock
         self._held: dict[str, Tool] = {}
-        self._sources: set[str] = set()  # those that this gate has seen
+        self._sources: set[str] = set()  # those that added tools here
         self._closed = False
 
     @property
     def quarantined(self) -> tuple[Tool, ...]:
-        """What waits to be approved."""
+        """The tools that wait for approval."""
         return tuple(self._held.values())
 
     def first_list_pending(self, source: str) -> bool:
@@ -264,7 +264,7 @@ class Quarantine:
         return self.lock is not None and source in self.lock.awaited
 
     def add_all(self, tools: Iterable[Tool]) -> None:
-        """Take tools, and hold back what is not approved."""
+        """Add tools; those that are not approved are held back."""
         offered = list(tools)
         self._sources |= {tool.source for tool in offered}
         if self.lock is None:
@@ -281,7 +281,7 @@ class Quarantine:
         self._hold(tool for tool in offered if tool.name not in let_in)
 
     def replace(self, tool: Tool) -> None:
-        """Take a changed tool, or hold it back and take the old one away with it."""
+        """Replace a tool; if the new definition is not approved, it is held back and the old tool is removed."""
         if self.lock is not None and not self.lock.approves(tool.name, pin_of(tool)):
             if tool.name in self.catalog:
                 self.catalog.remove(tool.name)
@@ -292,14 +292,14 @@ class Quarantine:
             self._let_in([tool])
 
     def remove(self, name: str) -> None:
-        """Let go of a tool, wherever it is."""
+        """Remove a tool, from the catalog or from what is held back."""
         if self._held.pop(name, None) is None:
             self.catalog.remove(name)
         else:
             self._write()
 
     def refresh(self) -> None:
-        """Let in what was approved meanwhile, and hold back what no longer is."""
+        """Add what was approved meanwhile, and hold back what is no longer approved."""
         if self.lock is None or not self.lock.reread():
             return
         self._let_in([tool for tool in self.quarantined if self.lock.approves(tool.name, pin_of(tool))])
@@ -309,7 +309,7 @@ class Quarantine:
                 self._hold([tool])
 
     def close(self) -> None:
-        """Leave what waits as it is written: sources that end take their tools away, and that is no news of them."""
+        """Write no further changes: sources that stop remove their tools, which says nothing about approvals."""
         self._closed = True
         if self.lock is not None:
             self.lock.close()
@@ -336,7 +336,7 @@ class Quarantine:
 
 
 def _plain(tool: Tool) -> Tool:
-    """What servers say of their tools was written by strangers; documents and code are the user's own choice."""
+    """Descriptions of servers come from strangers; documents and code are the user's own choice."""
     return without_repetition(tool) if isinstance(tool.call, ForeignCall) else tool
 
 

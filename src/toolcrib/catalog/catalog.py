@@ -1,4 +1,4 @@
-"""WHICH tools we hold: by name, in the order they came, with everyone who follows told of each change."""
+"""WHICH tools there are: by name, in the order they were added. Listeners are called with each change."""
 
 import logging
 import reprlib
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from toolcrib.catalog.metadata import Metadata
 
 
-# How a catalog tells others that it changed: one `Change` after the other, in the order in which they happened.
+# How a catalog announces its changes: one `Change` after the other, in the order in which they happened.
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One step of a catalog: first `removed` went, then `added` came. A replaced tool stands in both."""
+    """One change of a catalog: first `removed`, then `added`. A replaced tool is in both."""
 
     revision: int  # the catalog's revision after this step
     added: tuple[Tool, ...] = ()
@@ -40,11 +40,11 @@ Unsubscribe: TypeAlias = Callable[[], None]
 @dataclass(frozen=True, slots=True, eq=False)  # compared by identity: one listener may subscribe twice
 class _Subscription:
     listener: Listener
-    since: int  # changes up to this revision are no news to it
+    since: int  # it does not hear of changes up to this revision
 
 
 class Announcer:
-    """Hands changes to listeners. Its caller must make sure that only one thread announces at a time."""
+    """Calls listeners with changes. Its caller must make sure that only one thread announces at a time."""
 
     def __init__(self) -> None:
         self._subscriptions: dict[_Subscription, None] = {}  # a set that keeps its order
@@ -52,7 +52,7 @@ class Announcer:
         self._speaking = False
 
     def subscribe(self, listener: Listener, since: int) -> Unsubscribe:
-        """Tell `listener` of every change after revision `since`, until the returned function is called."""
+        """Call `listener` with every change after revision `since`, until the returned function is called."""
         subscription = _Subscription(listener, since)
         self._subscriptions[subscription] = None
 
@@ -62,11 +62,11 @@ class Announcer:
         return unsubscribe
 
     def announce(self, change: Change) -> None:
-        """Tell every listener, and come back when all have heard it."""
+        """Call every listener with a change; returns when all have been called."""
         self._waiting.append(change)
         if self._speaking:
-            # A listener changed the catalog. The loop below, further up this very stack, tells it
-            # after the present change, so that no listener hears the second change before the first.
+            # A listener changed the catalog. The loop below, further up this very stack, announces that after the
+            # present change, so that no listener gets the second change before the first.
             return
         self._speaking = True
         try:
@@ -83,10 +83,10 @@ class Announcer:
 
 
 def tell(listener: Listener, change: Change) -> None:
-    """Let one listener hear a change, whatever it does with it."""
+    """Call one listener with a change; what it raises is logged."""
     try:
         listener(change)
-    except Exception:  # foreign code; the change has happened, and the other listeners need to hear it
+    except Exception:  # foreign code; the change has happened, and the other listeners have to be called
         logger.exception("A listener failed on revision %d of the catalog", change.revision)
 
 
@@ -97,12 +97,12 @@ Extract = TypeVar("Extract", bound=CustomExtractor)
 class Catalog:
     """A set of tools with unique names that may change at any time, from any thread.
 
-    Two locks keep it honest. `_changing` is held from the first look at the tools until every listener has heard
-    of the change: changes happen one after the other, are announced in that order, and a search right after `add`
-    returned finds the tool. `_touching` is held only while the fields are read or written, never while foreign code
-    runs; reading needs nothing else, so a listener (or another thread, while a listener works) can always read.
-    Both are re-entrant: a listener may change the catalog. One thing is left to callers: do not change the catalog
-    while holding a lock that a listener needs.
+    Two locks protect it. `_changing` is held from the first look at the tools until every listener has been called:
+    changes happen one after the other, are announced in that order, and a search right after `add` returned finds the
+    tool. `_touching` is held only while the fields are read or written, never while foreign code runs; reading needs
+    nothing else, so a listener (or another thread, while a listener works) can always read. Both are re-entrant: a
+    listener may change the catalog. One thing is left to callers: do not change the catalog while holding a lock that a
+    listener needs.
     """
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
@@ -111,9 +111,9 @@ class Catalog:
         self._as_given: dict[str, Tool] = {}
         self._tools: dict[str, Tool] = {}  # the same, with their metadata and extractors
         self._metadata: Mapping[str, Metadata] = {}
-        self._metadata_files: dict[Path, Mapping[str, Metadata]] = {}  # the same by file: one can be loaded again
+        self._metadata_files: dict[Path, Mapping[str, Metadata]] = {}  # the same by file: a file can be loaded again
         self._extractors: dict[str, CustomExtractor] = {}
-        self._revision = 0
+        self.revision = 0  # grows with every change
         self._announcer = Announcer()
         self.add_all(tools)
 
@@ -124,9 +124,9 @@ class Catalog:
     def tool(
         self, function: Function | None = None, /, **options: Unpack[ToolOptions]
     ) -> Function | Callable[[Function], Function]:
-        """Hold a function as a tool: `@catalog.tool` or `@catalog.tool(category="images")`.
+        """Add a function as a tool: `@catalog.tool` or `@catalog.tool(category="images")`.
 
-        The function stays what it was, so other code can still call it. The options are those of `toolcrib.tool`.
+        The function itself does not change, so other code can still call it. The options are those of `toolcrib.tool`.
         """
 
         def hold(decorated: Function) -> Function:
@@ -136,11 +136,11 @@ class Catalog:
         return hold if function is None else hold(function)
 
     def add(self, tool: Tool) -> None:
-        """Hold one more tool."""
+        """Add a tool."""
         self.add_all([tool])
 
     def add_all(self, tools: Iterable[Tool]) -> None:
-        """Hold all of these tools or, if one of them cannot be held, none."""
+        """Add all of these tools or, if one of them cannot be added, none."""
         offered = [_required_tool(tool) for tool in tools]
         with self._changing:
             fresh: dict[str, Tool] = {}
@@ -151,20 +151,20 @@ class Catalog:
             self._hold(fresh)
 
     def replace(self, tool: Tool) -> None:
-        """Let a tool take the place of the one with its name."""
+        """Replace the tool that has the same name."""
         _required_tool(tool)
         with self._changing:
             self.get(tool.name)
             self._hold({tool.name: tool})
 
     def remove(self, name: str) -> Tool:
-        """Let go of a tool, and give it back."""
+        """Remove a tool and return it."""
         with self._changing:
             tool = self.get(name)
             with self._touching:
                 del self._tools[name], self._as_given[name]
-                self._revision += 1
-            self._announcer.announce(Change(revision=self._revision, removed=(name,)))
+                self.revision += 1
+            self._announcer.announce(Change(revision=self.revision, removed=(name,)))
         return tool
 
     def get(self, name: str) -> Tool:
@@ -179,26 +179,21 @@ class Catalog:
         """How many tools each category has; tools without one are not counted."""
         return dict(Counter(tool.category for tool in self if tool.category))
 
-    @property
-    def revision(self) -> int:
-        """A number that grows with every change."""
-        return self._revision
-
     def subscribe(self, listener: Listener, *, replay: bool = False) -> Unsubscribe:
         """Call `listener` with every `Change` from now on, until the returned function is called.
 
-        With `replay` it first hears of the tools held now, as one change: nothing can slip in between.
+        With `replay` it is first called with the present tools, as one change: nothing can happen in between.
         """
         with self._changing:
-            unsubscribe = self._announcer.subscribe(listener, since=self._revision)
+            unsubscribe = self._announcer.subscribe(listener, since=self.revision)
             if replay:
-                tell(listener, Change(revision=self._revision, added=tuple(self)))
+                tell(listener, Change(revision=self.revision, added=tuple(self)))
             return unsubscribe
 
     def extractor(self, name: str) -> Callable[[Extract], Extract]:
         """Let a function find the entities in a tool's results: `@catalog.extractor("cms_listPages")`.
 
-        The tool may be added later; `check` tells when it never was.
+        The tool may be added later; `check` reports it if it never was.
         """
 
         def hold(function: Extract) -> Extract:
@@ -215,9 +210,8 @@ class Catalog:
         return hold
 
     def load_metadata(self, path: str | Path) -> None:
-        """Attach what a YAML file says to the tools it names, now or when they are added.
-
-        A file that was loaded before is taken anew. If anything in it is wrong, nothing changes.
+        """Attach the metadata in a YAML file to the tools it names, now or when they are added. A file that was loaded
+        before is loaded again. If anything in it is wrong, nothing changes.
         """
         from toolcrib.catalog.metadata import read_metadata  # late: loads pydantic and a YAML parser
 
@@ -231,21 +225,21 @@ class Catalog:
             self._hold({name: tool for name, tool in self._as_given.items() if before.get(name) != after.get(name)})
 
     def check(self) -> list[Problem]:
-        """Every problem of the catalog at once; none means that it is fit for use."""
+        """All problems of the catalog at once; none means that it is ready for use."""
         with self._touching:
             metadata = self._metadata if self._metadata_files else None
             view = CatalogView(dict(self._tools), dict(self._as_given), metadata, dict(self._extractors))
         return problems(view)
 
     def __contains__(self, tool: object) -> bool:
-        """Whether a tool, or one with this name, is held."""
+        """Whether the catalog has this tool, or a tool of this name."""
         with self._touching:
             if isinstance(tool, Tool):
                 return self._tools.get(tool.name) == tool
             return isinstance(tool, str) and tool in self._tools
 
     def __iter__(self) -> Iterator[Tool]:
-        """The tools held at this moment, in the order they came."""
+        """The tools at this moment, in the order they were added."""
         with self._touching:
             return iter(tuple(self._tools.values()))
 
@@ -267,8 +261,8 @@ class Catalog:
             replaced = tuple(name for name in tools if name in self._tools)
             self._as_given.update(as_given)
             self._tools.update(tools)
-            self._revision += 1
-        self._announcer.announce(Change(revision=self._revision, added=tuple(tools.values()), removed=replaced))
+            self.revision += 1
+        self._announcer.announce(Change(revision=self.revision, added=tuple(tools.values()), removed=replaced))
 
     def _completed(self, tool: Tool) -> Tool:
         if metadata := self._metadata.get(tool.name):

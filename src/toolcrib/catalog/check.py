@@ -74,9 +74,9 @@ class Problem:
 
 @dataclass(frozen=True)
 class CatalogView:
-    """All that a catalog knows at one moment."""
+    """The content of a catalog at one moment."""
 
-    tools: Mapping[str, Tool]  # as they are held
+    tools: Mapping[str, Tool]  # with metadata and extractors
     as_given: Mapping[str, Tool]  # as they were added, before metadata and extractors
     metadata: Mapping[str, "Metadata"] | None  # None when no file was loaded
     extractors: Mapping[str, CustomExtractor]
@@ -236,7 +236,7 @@ def category_typo(view: CatalogView) -> Iterator[Problem]:
     spellings = Spellings(used)
 
     def is_slip_for(category: str, other: str) -> bool:
-        """The one used less is the slip; of two used alike, the one that came later."""
+        """Whether a category is a misspelling of another: the one with fewer tools is; of equals, the later one."""
         long_enough = max(len(category), len(other)) >= _SHORTEST_TYPO
         numbered = any(letter.isdigit() for part in difference(category, other) for letter in part)
         rarer = (used[category], -order[category]) < (used[other], -order[other])

@@ -1,4 +1,4 @@
-"""From a place to a catalog: `package.module:catalog`, a Python file or a folder of them."""
+"""Loads catalogs: from `package.module:catalog`, a Python file or a folder of them."""
 
 import sys
 from collections.abc import Generator
@@ -20,7 +20,7 @@ FORMS = "Say `package.module:catalog`, `tools.py` or a folder of Python files."
 
 
 def load_catalog(place: str, *, folder: Path | None = None, forms: str = FORMS) -> Catalog:
-    """The catalog that a place holds: one as it is, several (or loose tools) as one new catalog.
+    """The catalog at a place: a single one unchanged, several (or loose tools) as one new catalog.
 
     Args:
         place: Where it is.

@@ -1,4 +1,4 @@
-"""What a YAML file says about tools, so that code and metadata can live apart.
+"""Reads the metadata of tools from YAML files, so that code and metadata can be separate.
 
 The file maps tool names to `category`, `phrases`, `related`, `risk`, `confirm`, `protocol` and `extraction`; `ALIASES`
 are other spellings of these keys. A protocol is a mapping, or one text with lines such as `BEFORE: ...`. This module
@@ -33,18 +33,18 @@ ALIASES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metadata:
-    """What a file says about one tool; what it does not say stays as the code has it."""
+    """The metadata of one tool in a file; fields that are left out keep the value from the code."""
 
     fields: Mapping[str, Any]  # of `Tool`
     place: str = field(compare=False)  # such as "tools.yaml:12"; a line that moved is no news
 
     def attached_to(self, tool: Tool) -> Tool:
-        """The tool with what the file says."""
+        """The tool with this metadata."""
         return tool.with_metadata(**self.fields)
 
 
 def read_metadata(path: Path) -> dict[str, Metadata]:
-    """What a file says, by tool name; all its mistakes are reported at once."""
+    """The metadata in a file, by tool name; all its mistakes are reported at once."""
     document = YamlDocument.read(path)
     mistakes = [*_duplicates(document), *_said_twice(document)]
     entries: dict[str, _Entry] = {}

@@ -5,8 +5,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from toolcrib.cli.options import EmbedderName, From, Json, load_catalog, make_index
 from toolcrib.cli.output import Columns, note, progress, say, write_json
-from toolcrib.cli.places import EmbedderName, From, Json, load_catalog, make_index
 from toolcrib.errors import ToolcribError, require
 from toolcrib.evals.retrieval import Evaluation, Scores, evaluate, read_queries
 

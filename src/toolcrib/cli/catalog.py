@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 from cyclopts import App, Parameter
 
 from toolcrib.catalog.catalog import Catalog
+from toolcrib.cli.options import SECONDS, Flag, From, Json, load_catalog, open_sources, postgres_place
 from toolcrib.cli.output import Columns, note, say, write_json
-from toolcrib.cli.places import SECONDS, Flag, From, Json, load_catalog, open_sources, postgres_place
 from toolcrib.sources.source import SourceState
 from toolcrib.tools.tool import Tool
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from cyclopts import Parameter
 
-from toolcrib.cli.output import note
-from toolcrib.cli.places import (
+from toolcrib.cli.options import (
     NO_ANSWER,
     OK,
     STOPPED,
@@ -23,6 +22,7 @@ from toolcrib.cli.places import (
     make_index,
     shown_tools,
 )
+from toolcrib.cli.output import note
 from toolcrib.errors import LoadError, require
 from toolcrib.settings import OFFLINE, Settings
 

@@ -8,8 +8,8 @@ from typing import Annotated, Literal, TypeAlias
 from cyclopts import App, Parameter
 from pydantic import SecretStr
 
+from toolcrib.cli.options import Json
 from toolcrib.cli.output import Columns, note, write_json
-from toolcrib.cli.places import Json
 from toolcrib.credentials import LOCAL, CredentialStore
 from toolcrib.errors import CredentialError
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from cyclopts import App, Parameter
 
 from toolcrib.catalog.catalog import Catalog
-from toolcrib.cli.output import Columns, note, say, write_json
-from toolcrib.cli.places import (
+from toolcrib.cli.options import (
     DEFAULT,
     SECONDS,
     EmbedderName,
@@ -31,6 +30,7 @@ from toolcrib.cli.places import (
     shared_source,
     tenants,
 )
+from toolcrib.cli.output import Columns, note, say, write_json
 from toolcrib.errors import GatewayError, require
 from toolcrib.settings import Settings, is_postgres
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from toolcrib.cli.options import NO_ANSWER, OK, STOPPED, WAITS, Flag, Json, ModeName, StorePlace
 from toolcrib.cli.output import Columns, clean, note, say, write_json
-from toolcrib.cli.places import NO_ANSWER, OK, STOPPED, WAITS, Flag, Json, ModeName, StorePlace
 from toolcrib.errors import AppError, require
 from toolcrib.settings import Settings
 

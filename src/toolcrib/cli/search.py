@@ -5,8 +5,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from toolcrib.cli.options import EmbedderName, From, Json, load_catalog, make_index
 from toolcrib.cli.output import Columns, note, say, write_json
-from toolcrib.cli.places import EmbedderName, From, Json, load_catalog, make_index
 from toolcrib.search.result import SearchResult
 
 # `toolcrib explain`: why a tool is, or is not, found by a request.

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from toolcrib.cli.output import note, say
-from toolcrib.cli.places import (
+from toolcrib.cli.options import (
     EmbedderName,
     Flag,
     From,
@@ -33,6 +32,7 @@ from toolcrib.cli.places import (
     shown_tools,
     tenants,
 )
+from toolcrib.cli.output import note, say
 from toolcrib.errors import LoadError, require
 from toolcrib.settings import OFFLINE, Settings
 
@@ -181,7 +181,7 @@ def _shared(
 ) -> "Served":
     from toolcrib.agent.crib import Crib
     from toolcrib.catalog.catalog import Catalog
-    from toolcrib.cli.places import follow_catalog, postgres_place, runners_here
+    from toolcrib.cli.options import follow_catalog, postgres_place, runners_here
     from toolcrib.server.services import Served
     from toolcrib.stores.store import open_store
 

@@ -13,8 +13,8 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 from rich.text import Text
 
+from toolcrib.cli.options import Json, StorePlace
 from toolcrib.cli.output import Columns, clean, note, say, write_json
-from toolcrib.cli.places import Json, StorePlace
 from toolcrib.errors import StoreError
 from toolcrib.memory.working import render_memory
 from toolcrib.settings import Settings

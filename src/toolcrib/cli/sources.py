@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from cyclopts import App, Parameter
 
 from toolcrib.catalog.catalog import Catalog
+from toolcrib.cli.options import DEFAULT, SECONDS, Flag, Json, named_servers, open_sources
 from toolcrib.cli.output import Columns, note, say, write_json
-from toolcrib.cli.places import DEFAULT, SECONDS, Flag, Json, named_servers, open_sources
 from toolcrib.discovery.tokens import TokenCount, definitions_tokens, is_exact
 from toolcrib.errors import SourceConfigError, SourceLoginError, did_you_mean, require_mcp
 from toolcrib.settings import Settings, variable

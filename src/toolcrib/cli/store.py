@@ -14,8 +14,8 @@ from typing import Annotated, TextIO, TypeAlias, TypeVar
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
+from toolcrib.cli.options import Json, StorePlace
 from toolcrib.cli.output import Columns, counting, note, write_json
-from toolcrib.cli.places import Json, StorePlace
 from toolcrib.errors import StoreError
 from toolcrib.settings import Settings, is_postgres
 from toolcrib.stores.export import (

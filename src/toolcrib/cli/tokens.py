@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
+from toolcrib.cli.options import From, Json, load_catalog
 from toolcrib.cli.output import Columns, note, say, write_json
-from toolcrib.cli.places import From, Json, load_catalog
 from toolcrib.discovery.costs import MODEL, REQUESTS, WINDOW, CostTable, DailyCost, cost_table, daily_costs
 from toolcrib.discovery.modes import SHARE
 from toolcrib.discovery.tokens import TokenCount, is_exact

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.catalog.check import Problem
+from toolcrib.cli.options import EmbedderName, From, Json, load_catalog, make_index
 from toolcrib.cli.output import Columns, clean, note, progress, say, write_json
-from toolcrib.cli.places import EmbedderName, From, Json, load_catalog, make_index
 from toolcrib.tools.extraction import Extraction
 from toolcrib.tools.tool import Tool
 

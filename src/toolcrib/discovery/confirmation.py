@@ -18,6 +18,8 @@ from toolcrib.tools.tool import Tool
 MOST_ARGUMENT_CHARACTERS = 2_000  # in the text for the model; the pending approval itself holds all of them
 CALL_AGAIN = "Tell the user what would happen. Call it again with the same arguments only after they agree."
 
+_NOT_CALLED = "requires_confirmation: {tool} was not called."
+
 # The argument by which a model says that the user agreed to a call. That alone is no proof.
 CONFIRMED = "confirmed"
 CONFIRMED_SCHEMA = {"type": "boolean", "description": "true once the user agreed to this very call"}
@@ -86,10 +88,15 @@ class PendingApproval:
     def as_result(self, *, note: str = "", next_step: str = CALL_AGAIN) -> ToolResult:
         """The result for the model: the call was not made, what it would be, and what to do next."""
         because = f", because {self.reason}" if self.reason else ""
-        first = f"requires_confirmation: {self.tool} was not called. The user has to agree first{because}."
+        first = f"{_NOT_CALLED.format(tool=self.tool)} The user has to agree first{because}."
         arguments = shorten(as_json(self.arguments), MOST_ARGUMENT_CHARACTERS)
         text = f"{first}{note and f' {note}'}\nIt would be called with {arguments}\n{next_step}"
         return ToolResult(text=text, value=self)
+
+
+def is_question(result: object, tool: str) -> bool:
+    """Whether the text of a result says that a call of this tool waits for the user's yes."""
+    return isinstance(result, str) and result.startswith(_NOT_CALLED.format(tool=tool))
 
 
 def shorten(arguments: str, most_characters: int, note: str = "shortened") -> str:

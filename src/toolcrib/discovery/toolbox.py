@@ -150,7 +150,8 @@ class Execution:
         self, tool: Tool, arguments: Mapping[str, Any], context: object, *, limited: bool = True
     ) -> ToolResult:
         """Run a tool. One that calls others has no limit: each of those has, and its message says more."""
-        seconds = self.timeout_seconds if limited else None
+        own = self.timeout_seconds if tool.timeout is None else tool.timeout
+        seconds = own if limited else None
         if self.begin is not None and limited:
             with within_call(await self.begin(tool)):
                 result = await _outcome(tool, arguments, context, seconds)
@@ -344,7 +345,7 @@ class Toolbox:
 
     def mark_used(self, name: str) -> None:
         """Note that the model called a tool: it is active from now on, unless the surface runs tools itself."""
-        if not self.is_active(name) and not self.is_fixed:
+        if not self.is_active(name) and not self.is_fixed and self._inactive == "activate":
             self.activate([name])
         self._activation.use(name)
 

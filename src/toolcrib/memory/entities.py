@@ -1,6 +1,5 @@
-"""From a tool's result to entities, by what the tool itself says; and how well that went.
-
-An extraction is foreign code on foreign data: whatever it does, the run goes on, and the log names the tool.
+"""Finds the entities in a tool's result, as the tool's extraction describes them. An extraction is foreign code on
+foreign data: whatever it does, the run goes on, and the log names the tool.
 """
 
 import logging
@@ -29,7 +28,7 @@ class Reading(StrEnum):
     SKIPPED = "skipped"  # nothing to read: the tool names no entities, or it failed
     READ = "read"  # as the tool says; there may still have been no entity in it
     MISSED = "missed"  # the result does not look as the tool's extraction says
-    FAILED = "failed"  # the extraction raised, or gave something else than entities
+    FAILED = "failed"  # the extraction raised, or returned something other than entities
 
     @property
     def processed(self) -> bool | None:

@@ -42,8 +42,8 @@ class Rule:
     with a dot, `filesystem.delete`, is for the tools of that category whose name is the rest, or ends with it.
     """
 
-    # Words are welcome, for rules are also read from files; what is kept are members. None: no later rule counts, the
-    # tool's own `confirm` and its risk decide.
+    # Strings are accepted, because rules are also read from files, and stored as members. None: no later rule counts,
+    # the tool's own `confirm` and its risk decide.
     decision: Decision | str | None
     _: KW_ONLY
     name: str | None = None
@@ -60,7 +60,7 @@ class Rule:
             object.__setattr__(self, "risk", _one_of(Risk, self.risk, "risk"))
 
     def fits(self, tool: Tool, risk: Risk, role: str | None) -> bool:
-        """Whether the rule speaks about this tool, of this risk, for this role."""
+        """Whether the rule applies to this tool, with this risk, for this role."""
         return (
             self.is_for(role)
             and (self.risk is None or self.risk is risk)
@@ -70,12 +70,12 @@ class Rule:
         )
 
     def is_for(self, role: str | None) -> bool:
-        """Whether the rule can speak to this role at all."""
+        """Whether the rule can apply to this role at all."""
         return self.role is None or (role is not None and self.role.casefold() == role.casefold())
 
 
 def _undotted(rule: Rule) -> Iterator[Rule]:
-    """A rule for `filesystem.grep` as rules that speak of names and categories apart, as tools have them."""
+    """A rule for `filesystem.grep` as rules with separate patterns for name and category, as tools have them."""
     pairs = dotted_patterns(rule.name or "")
     if not pairs:
         yield rule
@@ -97,7 +97,7 @@ class Policy:
     """Who may see and call what. The first rule that fits decides; then the tool's own `confirm`; then its risk."""
 
     rules: tuple[Rule, ...] = ()
-    # What is left out stays as it is by default.
+    # Risks that are left out keep their default.
     by_risk: Mapping[Risk, Decision] | Mapping[str, str] = field(default_factory=dict[Risk, Decision])
     trusted: tuple[str, ...] = TRUSTED  # patterns of sources that may call their own tools safe
 

@@ -21,7 +21,7 @@ HINT = (
 
 
 class Part(BaseModel):
-    """A mapping in the file: only keys that are known."""
+    """A mapping in the file; unknown keys are mistakes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 

@@ -33,16 +33,12 @@ class Listener:
         self._channel = channel
         self._heard = heard
         self._task: asyncio.Task[None] | None = None
-        self._stands = asyncio.Event()
+        self._is_connected = False
 
     async def start(self) -> None:
         """Begin to listen; returns at once. What is notified before a connection stands is told by its `None`."""
         if self._task is None:
             self._task = asyncio.create_task(self._listen(), name=f"listens to {self._channel}")
-
-    async def wait_until_connected(self) -> None:
-        """Until a connection stands."""
-        await self._stands.wait()
 
     async def close(self) -> None:
         """Listen no more."""
@@ -64,9 +60,9 @@ class Listener:
             try:
                 await self._listen_on_one_connection()
             except StoreError as error:
-                if self._stands.is_set():
+                if self._is_connected:
                     pause = FIRST_PAUSE_SECONDS
-                self._stands.clear()
+                self._is_connected = False
                 logger.warning("Not listening to %s for %.1f s: %s", self._channel, pause, error)
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
@@ -77,7 +73,7 @@ class Listener:
         async with self._database.own_connection() as connection:
             await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
             self._heard(None)
-            self._stands.set()
+            self._is_connected = True
             while True:
                 async for one in connection.notifies(timeout=CHECK_SECONDS):
                     self._heard(one.payload)

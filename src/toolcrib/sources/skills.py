@@ -1,8 +1,8 @@
 """A folder of Agent Skills as a registry: level 1 name and description, level 2 the instructions, level 3 the files.
 
 A skill is a folder with a `SKILL.md`: YAML front matter with `name` and `description`, then instructions for a model.
-They were written by others, so every text of a skill is marked as such: it can say how to do what the user asked for,
-and can allow, confirm or demand nothing. Its scripts are read, and never run from here.
+Skills come from others, and every text of a skill is marked as such: it can explain how to do what the user asked for,
+and cannot allow, confirm or demand anything. Scripts can be read, and are never run from here.
 """
 
 import re
@@ -69,7 +69,7 @@ class Skill:
             return self.text
         with self.folder.workdir.open_folder([*self.path.split("/")]) as (_, place):
             root = self.folder.workdir.root / place.path
-        # A walk of its own: a skill has no business in the folder of another one.
+        # A separate walk: a skill must not reach the folder of another one.
         files = Folder(root, _is_file, MOST_FILE_BYTES)
         with files.workdir.place(part) as place:
             content = read_whole(place, part, MOST_FILE_BYTES).content
@@ -175,7 +175,7 @@ def _fields(matter: str) -> Mapping[str, object]:
     try:
         read: object = yaml.load(matter)
     except (YAMLError, ValueError, RecursionError) as error:
-        # Many are written without quotes around a description that has a colon: that is plain to read all the same.
+        # Many descriptions contain a colon and have no quotes: they are still easy to read.
         lines = {key: value.strip("\"'") for key, value in _PLAIN_LINE.findall(matter)}
         if "description" in lines:
             return lines

@@ -1,4 +1,4 @@
-"""The context of a call: what a tool knows beside its arguments, and which the model never sees."""
+"""The context of a call: what a tool gets besides its arguments. The model never sees it."""
 
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ def takes_context(annotation: object) -> bool:
 
 
 def is_control(error: object) -> bool:
-    """Whether an exception is no failure, but how a tool speaks to Pydantic AI: try again, ask, or wait."""
+    """Whether an exception is a signal to Pydantic AI (retry, ask for approval, defer) and no failure."""
     return type(error).__module__.startswith("pydantic_ai.") and type(error).__name__ in (
         "ModelRetry",
         "ApprovalRequired",

@@ -10,7 +10,7 @@ ROOT = "$root"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
-    """A thing a result spoke of: an image, a page, a customer."""
+    """A thing that a result mentions: an image, a page, a customer."""
 
     type: str
     id: str
@@ -31,7 +31,7 @@ class Extraction:
     is_array: bool = False
 
     def __call__(self, result: Any) -> list[Entity]:
-        """The entities in `result`; items without an id are passed over."""
+        """The entities in `result`; items without an id are skipped."""
         found = at_path(result, self.path)
         items = _items(found) if self.is_array else [found]
         return [entity for item in items if (entity := self._entity(item)) is not None]
@@ -44,13 +44,13 @@ class Extraction:
         return Entity(type=self.type, id=str(identity), name=str(identity if name is None else name))
 
 
-# Entities, or rows with `id`, `name` and `type`: rows without an id or a name are passed over.
+# Entities, or rows with `id`, `name` and `type`: rows without an id or a name are skipped.
 CustomExtractor: TypeAlias = Callable[[Any], Sequence[Entity | Mapping[str, Any]]]
 Extractor: TypeAlias = Extraction | CustomExtractor
 
 
 def at_path(value: Any, path: str) -> Any:
-    """What stands at a dotted path in mappings and objects, or None."""
+    """The value at a dotted path in mappings and objects; None if there is none."""
     if path == ROOT:
         return value
     for step in path.split("."):

@@ -1,4 +1,4 @@
-"""`@tool`: makes a tool of a typed Python function. Its hints are the schema, its docstring the words."""
+"""`@tool`: makes a tool of a typed Python function. Hints give its schema, the docstring its words."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -12,7 +12,7 @@ from toolcrib.tools.tool import Risk, Tool
 
 
 class ToolOptions(TypedDict, total=False):
-    """What a function cannot say by itself; all of it can be left out."""
+    """What a function cannot express by itself; every option may be left out."""
 
     name: str  # else the function's name
     description: str  # else the first sentence of its docstring
@@ -23,6 +23,10 @@ class ToolOptions(TypedDict, total=False):
     confirm: bool
     protocol: Protocol | str | None  # a text has lines such as `BEFORE: ...`
     extraction: Extractor | None
+    timeout: float | None  # seconds, in place of the toolbox's limit
+    retries: int | None  # with Pydantic AI, as are the next two
+    strict: bool | None
+    sequential: bool
 
 
 @overload
@@ -35,9 +39,9 @@ def tool(
     """Make a tool of a sync or async function: `@tool`, `@tool(category="images")` or `tool(function)`.
 
     Every parameter needs a type hint; the docstring (Google, NumPy or Sphinx style) may describe them. A first
-    parameter of the type `ToolContext`, or of Pydantic AI's `RunContext`, receives the context of the call, as does
-    one named `context`; the model does not see it. To offer an argument of that name, call the parameter otherwise
-    and annotate it with `Field(alias="context")`. Sync functions run in a thread.
+    parameter of the type `ToolContext`, or of Pydantic AI's `RunContext`, receives the context of the call, as does one
+    named `context`; the model does not see it. To offer an argument of that name, name the parameter differently and
+    annotate it with `Field(alias="context")`. Sync functions run in a thread.
     """
     if function is None:
         return lambda decorated: _made_of(decorated, options)
@@ -85,7 +89,7 @@ def _checked_function(function: object) -> Callable[..., object]:
 
 
 def _words(docstring: str) -> tuple[str, Mapping[str, str]]:
-    """The first sentence of a docstring, and what it says of each argument."""
+    """The first sentence of a docstring, and its description of each argument."""
     from docstring_parser import parse  # late: only definitions need it
 
     parsed = parse(docstring)  # tries every style; text in none of them is a description without arguments

@@ -50,7 +50,7 @@ class Registry(Protocol):
     """
 
     def list(self) -> Sequence[Tool | Entry]:
-        """All there is, in the order to show it."""
+        """All entries, in the order to show them."""
         ...
 
     def get(self, name: str) -> Tool | Entry | None:
@@ -58,7 +58,7 @@ class Registry(Protocol):
         ...
 
     def search(self, query: str, *, limit: int = 5) -> Sequence[Tool | Entry]:
-        """Those that fit, best first; one with a text `excerpt` is shown with it."""
+        """The matching entries, best first; an entry with a text `excerpt` is shown with it."""
         ...
 
 
@@ -190,7 +190,7 @@ class _Access:
         return ToolResult(text="\n".join(filter(None, shown)), value=held.name)
 
     def _problems(self) -> list[str]:
-        """What could not be read, if the registry tells."""
+        """What could not be read, if the registry reports it."""
         told: Sequence[str] = getattr(self._registry, "problems", ())
         if not told:
             return []

@@ -1,4 +1,4 @@
-"""What a tool gives back. Its reader is a model, so failures are results too, never exceptions."""
+"""What a tool returns. A model reads it, so failures are results too, never exceptions."""
 
 import json
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ class ToolResult:
     text: str
     value: Any = None  # whatever the tool returned; only its own extraction knows the shape
     failed: bool = False
-    # For Pydantic AI, where the tool used its words: a `ToolReturn`, or a value with images, audio or documents.
+    # For Pydantic AI, where the tool used its types: a `ToolReturn`, or a value with images, audio or documents.
     native: Any = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -41,7 +41,7 @@ class ToolResult:
 
     @classmethod
     def control(cls, error: BaseException) -> "ToolResult":
-        """What a tool says to Pydantic AI by an exception: `value` is that; elsewhere its message is a failure."""
+        """A signal to Pydantic AI: `value` is the exception. Without Pydantic AI its message is a failure."""
         return cls(text=str(error) or f"It was not called: {type(error).__name__}.", value=error, failed=True)
 
 
@@ -54,7 +54,7 @@ def _is_native(value: object, *names: str) -> bool:
 
 
 def _described(part: object) -> str:
-    """A part of a result in words; of a file only what it is."""
+    """A part of a result as text; for a file only its type."""
     if not _is_native(part, *_MEDIA):
         return part if isinstance(part, str) else as_json(part)
     where = getattr(part, "url", None) or getattr(part, "identifier", "")
@@ -62,7 +62,7 @@ def _described(part: object) -> str:
 
 
 def as_json(value: object) -> str:
-    """Compact JSON of anything: models, dataclasses and dates included; what JSON cannot say becomes its `str`."""
+    """Compact JSON of anything: models, dataclasses and dates included; what JSON cannot express becomes its `str`."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError):

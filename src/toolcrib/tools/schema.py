@@ -8,7 +8,7 @@ from toolcrib.errors import ToolDefinitionError
 
 
 def mapping(value: object) -> Mapping[str, Any]:
-    """A JSON object; an empty one in place of anything else, for documents get much wrong."""
+    """A JSON object; an empty one in place of anything else, because foreign documents contain mistakes."""
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
@@ -99,7 +99,7 @@ def argument_schema(parameters: Mapping[str, Any], argument: str) -> Mapping[str
 
 
 def _mapping(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """What stands under a key; nothing if it is no mapping, which foreign schemas are free to get wrong."""
+    """The mapping under a key; empty if it is no mapping, because foreign schemas contain mistakes."""
     held = schema.get(key)
     return cast("Mapping[str, Any]", held) if isinstance(held, Mapping) else {}
 

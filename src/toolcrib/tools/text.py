@@ -54,7 +54,7 @@ def clean_json(value: object, *, words: bool = True) -> str:
 
 
 def clean_words(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A JSON Schema with clean descriptions, everything else as it is."""
+    """A JSON Schema with clean descriptions, everything else unchanged."""
     return cast("dict[str, Any]", _with_clean_words(schema, True))
 
 

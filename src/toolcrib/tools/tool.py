@@ -27,6 +27,13 @@ def checked(tool: str, field: str, value: object, kind: type[object]) -> None:
         )
 
 
+def checked_limit(tool: str, field: str, value: object, kind: type[object] | tuple[type[object], ...]) -> None:
+    """Refuse what is no number of this kind, or less than nothing; None is no limit."""
+    if value is None or (isinstance(value, kind) and not isinstance(value, bool) and cast("float", value) >= 0):
+        return
+    raise ToolDefinitionError(f"The {field} of {tool!r} is {value!r}.", hint="Give a number that is not negative.")
+
+
 def checked_callable(tool: str, field: str, value: object) -> None:
     """Refuse what cannot be called."""
     if not callable(value):
@@ -123,6 +130,11 @@ class Tool:
     confirm: bool = False  # ask the user before each call
     protocol: Protocol | None = None  # for using it: stands in the prompt only while the tool is active
     extraction: Extractor | None = None  # where its result holds entities
+    timeout: float | None = None  # seconds, in place of the toolbox's limit
+    # For agents of Pydantic AI, which have the same words.
+    retries: int | None = None  # after `ModelRetry`; left out, as many as the agent allows
+    strict: bool | None = None  # whether the provider holds the model to the schema
+    sequential: bool = False  # runs alone, not beside other calls of the same step
     source: str = "python"  # where it came from, as shown to people
     origin: str = ""  # where exactly, for error messages: the line that defines it
     # Of a discovery tool: the registry (`tools.registry.Registry`) whose tools it finds, and which then can be called.
@@ -134,6 +146,10 @@ class Tool:
         checked(name, "description", self.description, str)
         checked(name, "category", self.category, str)
         checked(name, "confirm", self.confirm, bool)
+        checked(name, "sequential", self.sequential, bool)
+        checked(name, "strict", bool(self.strict) if self.strict is None else self.strict, bool)
+        checked_limit(name, "timeout", self.timeout, (int, float))
+        checked_limit(name, "retries", self.retries, int)
         checked_callable(name, "call", self.call)
         checked_schema(name, self.parameters)
         if isinstance(cast("object", self.protocol), str):

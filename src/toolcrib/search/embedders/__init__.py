@@ -1,4 +1,4 @@
-"""What turns texts into vectors: the built-in table, endpoints, models on this machine, and a cache for any of them."""
+"""Embedders turn texts into vectors: the built-in table, endpoints, local models, and a cache for any of them."""
 
 from typing import TYPE_CHECKING
 

@@ -20,7 +20,7 @@ from toolcrib.errors import EmbedderError
 from toolcrib.search.embedders.embedder import Embedder, unit_vectors
 from toolcrib.search.kernels.rows import Vectors
 
-# The file in which the vectors of one embedder are kept: SQLite, so that threads and processes may share it.
+# The file with the vectors of one embedder: SQLite, so that threads and processes may share it.
 
 FORMAT = 1
 BUSY_SECONDS = 10.0
@@ -34,7 +34,7 @@ Result = TypeVar("Result")
 
 
 class VectorFile:
-    """Vectors by key, for one embedder, whose id stands in the file and is checked at each use."""
+    """Vectors by key, for one embedder, whose id is stored in the file and checked at each use."""
 
     def __init__(self, path: Path, embedder_id: str) -> None:
         self.path = path
@@ -42,7 +42,7 @@ class VectorFile:
         self._warned = False
 
     def get(self, keys: Collection[bytes]) -> dict[bytes, Vector]:
-        """The vectors that are there, by key; one that was damaged counts as not there."""
+        """The vectors that the file has, by key, without damaged ones."""
 
         def read(connection: sqlite3.Connection) -> dict[bytes, Vector]:
             wanted, found = list(keys), dict[bytes, Vector]()
@@ -60,7 +60,7 @@ class VectorFile:
         return self._use(read, otherwise={})
 
     def put(self, vectors: Mapping[bytes, Vector]) -> None:
-        """Keeps these vectors, all or none of them."""
+        """Store these vectors, all or none of them."""
         blobs = {key: vector.astype("<f4").tobytes() for key, vector in vectors.items()}
         rows = [(key, blob, _checksum(key, blob)) for key, blob in blobs.items()]
 
@@ -71,7 +71,7 @@ class VectorFile:
         self._use(write, otherwise=None)
 
     def dimensions(self) -> int | None:
-        """The length of the vectors kept, if there are any."""
+        """The length of the stored vectors, if there are any."""
 
         def measure(connection: sqlite3.Connection) -> int | None:
             row = connection.execute("SELECT length(vector) FROM vectors LIMIT 1").fetchone()
@@ -80,7 +80,7 @@ class VectorFile:
         return self._use(measure, otherwise=None)
 
     def keep_only(self, keys: Collection[bytes]) -> int:
-        """Removes every other vector and says how many those were."""
+        """Remove all other vectors; returns how many there were."""
 
         def remove(connection: sqlite3.Connection) -> int:
             with _transaction(connection):
@@ -92,7 +92,7 @@ class VectorFile:
         return self._use(remove, otherwise=0)
 
     def _use(self, work: Callable[[sqlite3.Connection], Result], *, otherwise: Result) -> Result:
-        for _ in range(3):  # as it is, begun anew, and once more if another process began it anew meanwhile
+        for _ in range(3):  # as it is, started again, and once more if another process started it again meanwhile
             seen = self._identity()
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -107,7 +107,7 @@ class VectorFile:
                     self._set_aside(seen, str(error))
                 elif code in OCCUPIED:
                     break
-                elif seen is None or self._identity() == seen:  # else another process began it anew under our hands
+                elif seen is None or self._identity() == seen:  # else another process replaced it at the same moment
                     self._warn(f"The vector cache {self.path} cannot be used ({error}): texts are embedded again.")
                     break
         return otherwise
@@ -134,7 +134,7 @@ class VectorFile:
 
     def _set_aside(self, seen: tuple[int, int] | None, reason: str) -> None:
         if seen is None or self._identity() != seen:
-            return  # somebody else was faster, and what is there now is new
+            return  # another process was faster, and the file is new now
         aside = self.path.with_suffix(".broken")
         log.warning("The vector cache %s is begun anew: %s. The old file is now %s.", self.path, reason, aside.name)
         try:
@@ -165,13 +165,13 @@ def _transaction(connection: sqlite3.Connection) -> Generator[None]:
     connection.execute("COMMIT")  # what does not get here is rolled back when the connection closes
 
 
-STORED_AT_ONCE = 1024  # texts after which the vectors are kept, so that an interrupted build goes on where it stopped
+STORED_AT_ONCE = 1024  # texts after which vectors are stored, so that an interrupted build continues where it stopped
 
 log = logging.getLogger(__name__)
 
 
 class VectorStore(Protocol):
-    """Where the vectors of one embedder are kept, by the hash of their texts. It loses vectors rather than fail."""
+    """A store for the vectors of one embedder, by the hash of their texts. It loses vectors rather than fail."""
 
     def get(self, keys: Collection[bytes]) -> dict[bytes, Vector]: ...
 
@@ -211,7 +211,7 @@ class CachedEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """As the cached vectors have it; the embedder is asked only when there are none."""
+        """That of the cached vectors; the embedder is asked only when there are none."""
         return self._dimensions or self._file.dimensions() or self.embedder.dimensions
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
@@ -236,7 +236,7 @@ class CachedEmbedder:
         return _stack([found[text] for text in texts], self._dimensions)
 
     def prune(self, keep: Iterable[str]) -> int:
-        """Removes the vectors of all documents but these, and of all queries; gives their number."""
+        """Remove the vectors of all documents but these, and of all queries; returns their number."""
         return self._file.keep_only({_key("document", text) for text in keep})
 
     def __repr__(self) -> str:
@@ -316,7 +316,7 @@ def _key(kind: Literal["document", "query"], text: str) -> bytes:
 
 
 def _file_name(embedder_id: str) -> str:
-    """Readable, and safe on every file system; the digest tells apart what the readable part cannot."""
+    """A readable name that is safe on every file system; the digest makes it unique."""
     readable = re.sub(r"[^a-z0-9]+", "-", embedder_id.lower()).strip("-")[:48]
     digest = hashlib.sha256(embedder_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return f"{readable}-{digest}.vectors"

@@ -33,7 +33,7 @@ class Embedder(Protocol):
     def embed_queries(self, texts: Sequence[str]) -> Vectors: ...
 
 
-# The border where a foreign model's numbers become vectors we trust.
+# Where a foreign model's numbers become vectors that we trust.
 
 
 def unit_vectors(rows: Sequence[ArrayLike], *, count: int, dimensions: int | None, source: str) -> Vectors:

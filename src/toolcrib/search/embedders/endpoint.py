@@ -1,6 +1,5 @@
-"""One OpenAI-compatible `/embeddings` endpoint: asks, waits, asks again, and says plainly what went wrong.
-
-Above it `OpenAIEmbedder` knows texts, batches and vectors; below it is only HTTP. Foreign errors are translated here.
+"""The client of one OpenAI-compatible `/embeddings` endpoint: requests, retries, and errors in plain words. Above it
+`OpenAIEmbedder` knows texts, batches and vectors; below it is only HTTP. Foreign errors are translated here.
 """
 
 import base64
@@ -22,13 +21,13 @@ from toolcrib.errors import EmbedderError
 
 FIRST_WAIT_SECONDS = 0.5  # doubled at each further attempt
 PASSING_STATUSES = frozenset({408, 409, 425, 429})  # and everything from 500 on: worth another attempt
-WORDS_SHOWN = 300  # of what a server says about its refusal
+WORDS_SHOWN = 300  # of a server's error message
 
 log = logging.getLogger(__name__)
 
 
 class EmbeddingsEndpoint:
-    """Sends requests and gives the vectors of each reply, in the order of the texts. Safe under threads."""
+    """Sends requests and returns the vectors of each reply, in the order of the texts. Thread-safe."""
 
     def __init__(
         self, base_url: str, *, api_key: str | None, timeout_seconds: float, sleep: Callable[[float], None]
@@ -41,7 +40,7 @@ class EmbeddingsEndpoint:
         self._opening = threading.Lock()
 
     def ask(self, body: Mapping[str, object], *, retries: int, longest_wait_seconds: float) -> list[ArrayLike]:
-        """The raw vectors for one batch; repeats what may pass by itself, raises `EmbedderError` for the rest."""
+        """The raw vectors for one batch; retries temporary failures, raises `EmbedderError` for others."""
         attempt = 0
         while True:
             cause = asked_wait = None
@@ -63,7 +62,7 @@ class EmbeddingsEndpoint:
             attempt += 1
 
     def close(self) -> None:
-        """Gives the connections back; a later request opens new ones."""
+        """Close the connections; a later request opens new ones."""
         with self._opening:
             client, self._client = self._client, None
         if client is not None:
@@ -120,7 +119,7 @@ def _may_pass(response: httpx2.Response) -> bool:
 
 
 def _said(response: httpx2.Response) -> tuple[str, str]:
-    """The server's own words and error code, from whichever of the usual shapes it speaks."""
+    """The server's message and error code, in any of the usual formats."""
     try:
         reply: Any = response.json()  # foreign text: the match below takes only strings out of it
     except (ValueError, RecursionError):

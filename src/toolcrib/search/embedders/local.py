@@ -1,4 +1,4 @@
-"""Vectors from a model that runs on this machine: fastembed (ONNX, small) or sentence-transformers (PyTorch, any).
+"""Embedders that run on this machine: fastembed (ONNX, small models) or sentence-transformers (PyTorch, any model).
 
 Both take a model's name, or also a model that is loaded already. They count as `remote`: nothing leaves the machine,
 but a call takes milliseconds to seconds and the first one may download weights, so it belongs off the event loop and
@@ -28,7 +28,7 @@ class _Encoders:
 
 
 class _LocalEmbedder:
-    """What both have in common: loads late, encodes one call at a time, learns its dimensions, checks every number."""
+    """What both have in common: loads late, encodes one call at a time, learns its dimensions, checks all numbers."""
 
     remote = True
 

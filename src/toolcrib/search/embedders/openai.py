@@ -1,4 +1,4 @@
-"""Vectors from any OpenAI-compatible endpoint: OpenAI, Azure, Ollama, vLLM, llama.cpp, LM Studio and others."""
+"""The embedder for any OpenAI-compatible endpoint: OpenAI, Azure, Ollama, vLLM, llama.cpp, LM Studio and others."""
 
 import hashlib
 import os
@@ -19,7 +19,7 @@ BATCH_CHARACTERS = 200_000  # under OpenAI's 300,000 tokens a request, also wher
 TEXT_CHARACTERS = 8_000  # under its 8,192 tokens a text; what a longer text is about stands at its beginning
 DOCUMENT_WAIT_SECONDS = 60.0
 DEFAULT_CACHE = ""  # the cache folder of the settings
-QUERY_WAIT_SECONDS = 2.0  # somebody waits for a query: better no vector than a late one
+QUERY_WAIT_SECONDS = 2.0  # a user waits for the query: better no vector than a late one
 
 
 class OpenAIEmbedder:
@@ -107,7 +107,7 @@ class OpenAIEmbedder:
         return self._embed(prefixed, retries=min(self._retries, 1), longest_wait_seconds=QUERY_WAIT_SECONDS)
 
     def close(self) -> None:
-        """Gives the connections back; the embedder may still be used and then opens new ones."""
+        """Close the connections; the embedder may still be used and then opens new ones."""
         self._endpoint.close()
 
     def __enter__(self) -> Self:

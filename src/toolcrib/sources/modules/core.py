@@ -1,7 +1,7 @@
 """The module `core`: what an agent should never have to search for, asking the user and reporting that something broke.
 
-Pin them by name, so that the model always sees them: `pinned: [ask_user, report_error]`. Whoever builds an app may hand
-in how the user is asked and where reports go; without that, a question ends the turn and a report goes to the log.
+Pin them by name, so that the model always sees them: `pinned: [ask_user, report_error]`. An application can pass
+functions that ask the user and take reports; without them, a question ends the turn and a report goes to the log.
 """
 
 import inspect
@@ -31,7 +31,7 @@ _LEVELS = {"warning": logging.WARNING, "error": logging.ERROR, "critical": loggi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What a model wants to know of the user."""
+    """A question of the model to the user."""
 
     text: str
     options: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorReport:
-    """What a model says went wrong."""
+    """A report of the model that something is broken."""
 
     what: str
     tried: str = ""
@@ -67,7 +67,7 @@ def core(
     ask: Annotated[AskUser | None, SkipValidation] = None,
     report: Annotated[TakeReport | None, SkipValidation] = None,
 ) -> tuple[Tool, ...]:
-    """The two tools; `ask` gets an answer while the call waits, `report` takes each report, beside the log."""
+    """The two tools. `ask` answers while the call waits; `report` gets each report, in addition to the log."""
     tools = _Core(ask, report)
     return tools_from_methods([tools.ask_user, tools.report_error], WORDS)
 

@@ -1,4 +1,4 @@
-"""Whole files: read within a limit, written at once or not at all."""
+"""Whole files: read within a limit, written atomically."""
 
 import errno
 import os
@@ -13,18 +13,18 @@ from typing import Literal, TypeAlias
 from toolcrib.errors import ToolRefusedError
 from toolcrib.sources.modules.workdir import CREATE, FOLDER, READ, Place
 
-# Looking around: what is in a folder, and in everything below it, in one fixed order and without following links.
+# Listing: what is in a folder, and in everything below it, in one fixed order and without following links.
 
 Kind: TypeAlias = Literal["file", "folder", "link", "other"]
 
 DEEPEST = 64
-# Made by programs, large, and hardly ever what is looked for; a path that leads into one is still searched.
+# Written by programs, large, and hardly ever searched for; a path that leads into one is still searched.
 SKIPPED = (".git", ".hg", ".svn", ".toolcrib", "node_modules", ".venv", "venv", "__pycache__", ".mypy_cache", ".tox")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """Something in a folder; `folder` is open only until the next entry is asked for."""
+    """An entry of a folder; `folder` is open only until the next entry is requested."""
 
     name: str
     path: str  # from where the walk began
@@ -35,7 +35,7 @@ class Entry:
 
 
 def entries(folder: int, prefix: str = "") -> list[Entry]:
-    """What is in a folder, by name."""
+    """The entries of a folder, by name."""
     with os.scandir(folder) as found:
         names = sorted(one.name for one in found)
     return [entry for name in names if (entry := _entry(folder, prefix, name)) is not None]
@@ -49,7 +49,7 @@ class Tree:
         self._deadline = deadline
 
     def walk(self, folder: int, prefix: str = "", depth: int = 0) -> Iterator[Entry]:
-        """Files, folders and links; folders that are skipped are left out with all that is in them."""
+        """Files, folders and links; skipped folders are left out with everything in them."""
         for entry in entries(folder, prefix):
             if monotonic() > self._deadline:
                 raise too_slow()
@@ -62,7 +62,7 @@ class Tree:
     def _below(self, folder: int, entry: Entry, depth: int) -> Iterator[Entry]:
         try:
             inner = os.open(entry.name, FOLDER, dir_fd=folder)
-        except OSError:  # gone, swapped for a link, or closed to us: a search goes on without it
+        except OSError:  # removed, replaced by a link, or without permission: a search goes on without it
             return
         try:
             yield from self.walk(inner, f"{entry.path}/", depth + 1)
@@ -83,7 +83,7 @@ def too_slow() -> ToolRefusedError:
 def _entry(folder: int, prefix: str, name: str) -> Entry | None:
     try:
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except OSError:  # gone meanwhile
+    except OSError:  # removed meanwhile
         return None
     return Entry(
         name=name,
@@ -108,7 +108,7 @@ _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeFile:
-    """The content of a file, and what it was like when it was read."""
+    """The content of a file, and its status when it was read."""
 
     path: str
     content: bytes = field(repr=False)
@@ -116,7 +116,7 @@ class WholeFile:
 
 
 def read_whole(place: Place, label: str, most_bytes: int) -> WholeFile:
-    """A regular file; what is larger is refused."""
+    """The content of a regular file; a larger one is refused."""
     try:
         opened = os.open(place.name, READ, dir_fd=place.folder)
     except FileNotFoundError:
@@ -140,10 +140,10 @@ def read_whole(place: Place, label: str, most_bytes: int) -> WholeFile:
 
 
 def write_whole(place: Place, content: bytes, *, overwrite: bool, known: WholeFile | None = None) -> bool:
-    """Put a file there in one step, so that nobody ever sees half of it; gives whether there was one before.
+    """Write a file atomically, so that nobody ever reads half of it; returns whether there was one before.
 
-    Mode and owner of a file that is replaced are kept. `known` is what the writer believes to replace: when something
-    else is there by now, nothing is written.
+    Mode and owner of a file that is replaced are kept. `known` is the file that the writer has read: if it was changed
+    since, nothing is written.
     """
     held = place.stat()
     if place.is_root or (held is not None and not stat.S_ISREG(held.st_mode)):
@@ -161,7 +161,7 @@ def write_whole(place: Place, content: bytes, *, overwrite: bool, known: WholeFi
 
 @contextmanager
 def _temporary(place: Place, content: bytes, held: os.stat_result | None) -> Generator[str]:
-    # A name of its own, however long the other one is; hidden, so that a crash leaves nothing in the way.
+    # A temporary name of fixed length; hidden, so that a crash leaves no visible file.
     name = f".toolcrib-{secrets.token_hex(8)}.tmp"
     opened = os.open(name, CREATE, 0o666, dir_fd=place.folder)
     try:

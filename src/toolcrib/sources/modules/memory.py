@@ -1,8 +1,7 @@
 """The module `memory`: short notes that outlive a conversation, recalled by what they mean.
 
-`tools.py` holds the tools; `note_seams.py` says what a place for notes and a finder of notes must do;
-`note_file.py` keeps them in the work folder; `note_shelf.py` shows them to an index, as tools; `word_finder.py` does
-without one. Whoever builds an app hands in its own place and index.
+This file has the tools; `notes.py` keeps the notes in the work folder and finds them, by an index or by their words. An
+application can pass a store and an index of its own.
 """
 
 import asyncio
@@ -23,7 +22,7 @@ from toolcrib.tools.function import ToolOptions
 from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.tool import Risk, Tool
 
-# What is said about the tools of the module `memory`.
+# The metadata of the tools of the module `memory`.
 
 _NOTES = Extraction(path="notes", type="note", name_field="text", is_array=True)
 
@@ -120,10 +119,9 @@ def memory(
     store: Annotated[NoteStore | None, SkipValidation] = None,
     index: Annotated[FinderFactory | None, SkipValidation] = None,
 ) -> tuple[Tool, ...]:
-    """Notes that outlive a conversation.
-
-    Handed in by whoever builds an app: `store` keeps the notes (else a file in the work folder does, those of each
-    `scope` apart), and `index` makes a finder for them (such as `ToolIndex`; else they are found by their words).
+    """Notes that outlive a conversation. An application can pass a `store` for the notes (by default a file in the work
+    folder, separate for each `scope`), and an `index` that makes a finder for them (such as `ToolIndex`; by default
+    they are found by their words).
     """
     tools = MemoryTools(store or NoteFile(workdir, scope=scope), index or WordFinder, max_notes=max_notes)
     return tools_from_methods(tools.methods, METADATA)
@@ -212,7 +210,7 @@ class MemoryTools:
         return {"forgotten": _row(notes[id])}
 
     async def _notes(self) -> Sequence[Note]:
-        """What the store holds now; the shelf, and who follows it, know it too."""
+        """The notes in the store; updates the feed, too."""
         notes = await self._store.load()
         self._shelf.follow(notes)
         return notes

@@ -41,7 +41,7 @@ Value = TypeVar("Value")
 
 
 class NoteFile:
-    """The notes of one scope; notes of other scopes in the same file are out of sight."""
+    """The notes of one scope; notes of other scopes in the same file are invisible."""
 
     def __init__(self, workdir: Path, *, scope: str = "") -> None:
         folder = Workdir(workdir, protected=())
@@ -81,7 +81,7 @@ class NoteFile:
 
     @contextmanager
     def _opened(self) -> Generator[sqlite3.Connection]:
-        """One transaction. Opened anew each time: a connection belongs to one thread."""
+        """One transaction, with a new connection each time: a connection belongs to one thread."""
         try:
             opened = sqlite3.connect(self._path, timeout=_BUSY_SECONDS)
             try:
@@ -94,23 +94,22 @@ class NoteFile:
             raise ToolRefusedError(f"The notes cannot be reached: {error}.", hint="Tell the user.") from error
 
 
-# Notes as an index wants to see them: as tools that come and go. None of them can be called.
+# Notes in the form that an index expects: as tools of a feed. None of them can be called.
 
 _MOST_CHARACTERS = 1_200  # of a note that is searched; what it is about stands in front
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShelfStep:
-    """What changed: first some notes went, then others came."""
+    """A change of the notes: first removals, then additions."""
 
     added: Sequence[Tool] = ()
     removed: Sequence[str] = ()
 
 
 class NoteFeed:
-    """The notes as they were when last looked at; tells its followers what changed since.
-
-    Here a note has a label that says nothing: the letters of an id are dice, and an index would read them as words.
+    """The notes as of the last update, as a feed that tells an index what changed. A note has a neutral label here: the
+    letters of an id are random, and an index would read them as words.
     """
 
     def __init__(self) -> None:
@@ -124,7 +123,7 @@ class NoteFeed:
         return self._notes
 
     def follow(self, notes: Sequence[Note]) -> None:
-        """Take over what the store holds now."""
+        """Update to the current notes of the store."""
         labels = {note.id: label for label, note in self._notes.items()}
         now = {labels.get(note.id) or next(self._fresh): note for note in notes}
         gone = [label for label in self._notes if label not in now]
@@ -136,7 +135,7 @@ class NoteFeed:
                 listener(step)
 
     def subscribe(self, listener: Callable[[ShelfStep], object], *, replay: bool = False) -> Callable[[], None]:
-        """Tell somebody of each change from now on; with `replay` also of what is there already."""
+        """Call a listener with each change from now on; with `replay` also with the present notes."""
         self._listeners.append(listener)
         if replay:
             listener(ShelfStep(added=[_as_tool(label, note) for label, note in self._notes.items()]))
@@ -159,22 +158,22 @@ async def _not_to_be_called(_arguments: Mapping[str, Any], _context: object = No
     return ToolResult.failure("This is a note, not a tool.")
 
 
-# The two seams of the module: where notes are kept, and how they are found.
+# The two interfaces of the module: where notes are kept, and how they are found.
 
 
 class NoteStore(Protocol):
-    """Where notes are kept; those of one app, session or user, as whoever made it decided."""
+    """Where notes are kept: those of one app, session or user, as its maker decided."""
 
     async def load(self) -> Sequence[Note]:
         """All notes, oldest first."""
         ...
 
     async def add(self, note: Note) -> None:
-        """Keep a note; when this returns, it is kept."""
+        """Store a note; when this returns, it is stored."""
         ...
 
     async def remove(self, id: str) -> None:
-        """Forget a note."""
+        """Remove a note."""
         ...
 
 
@@ -186,23 +185,23 @@ class Ranked(Protocol):
 
 
 class FoundNotes(Protocol):
-    """What a finder gives, best first; nothing when no note fits."""
+    """The result of a finder, best first; empty when no note fits."""
 
     @property
     def hits(self) -> Sequence[Ranked]: ...
 
 
 class NoteFinder(Protocol):
-    """Finds notes on the shelf it was made for."""
+    """Finds notes of the feed that it was made for."""
 
     def search(self, query: str, *, limit: int = 5) -> FoundNotes: ...
 
 
-# Such as `ToolIndex`: it follows a shelf as it follows a catalog.
+# Such as `ToolIndex`: it follows the feed as it follows a catalog.
 FinderFactory: TypeAlias = Callable[[NoteFeed], NoteFinder]
 
 
-# Finds notes by their words, where no index was handed in.
+# Finds notes by their words, where no index was given.
 
 _WORD = re.compile(r"\w{3,}")
 
@@ -217,7 +216,7 @@ class WordHit:
 
 @dataclass(frozen=True, slots=True)
 class WordHits:
-    """Those that do, best first."""
+    """Such notes, best first."""
 
     hits: Sequence[WordHit]
 
@@ -239,6 +238,6 @@ class WordFinder:
 
 
 def _words(text: str) -> Iterator[str]:
-    """Without case and accents, and without the end, which is where words change most."""
+    """The words of a text without case, accents and endings, which is where words change most."""
     plain = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
     return (word[:5] for word in _WORD.findall(plain.casefold()))

@@ -1,4 +1,4 @@
-"""One command, from its start to its end: it may flood, fork, hang or ignore signals, and the caller goes on living."""
+"""Runs one command: it may flood, fork, hang or ignore signals without harm to the caller."""
 
 import os
 import selectors
@@ -19,18 +19,17 @@ from typing import Literal, TypeAlias
 
 from toolcrib.errors import ToolRefusedError
 
-# Ending a command with all it started: its process group, and what left the group but still carries its mark.
+# Ending a command with all it started: its process group, and processes outside of it that carry its mark.
 
-MARK = "TOOLCRIB_SHELL_RUN"  # set in a command's environment; what it starts inherits it
+MARK = "TOOLCRIB_SHELL_RUN"  # set in a command's environment, which child processes inherit
 
 _PROCESSES = Path("/proc")
 _MOST_SECONDS = 2.0  # for processes that start others faster than we can look
 
 
 def signal_all(group: int, mark: str, number: signal.Signals) -> int:
-    """Send a signal to all of them; gives how many were found outside of the group.
-
-    The group's leader must not have been waited for: its number could belong to somebody else by then.
+    """Send a signal to all of them; returns how many were found outside of the group. The group's leader must not have
+    been reaped: its pid could belong to another process by then.
     """
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
@@ -42,20 +41,20 @@ def signal_all(group: int, mark: str, number: signal.Signals) -> int:
 
 
 def kill_all(group: int, mark: str) -> None:
-    """End them now, and those that were started while we looked."""
+    """Kill them, and those that were started meanwhile."""
     deadline = monotonic() + _MOST_SECONDS
     while signal_all(group, mark, signal.SIGKILL) and monotonic() < deadline:
         pass
 
 
 def marked(mark: str) -> Iterator[int]:
-    """The processes that carry the mark. Only Linux tells; elsewhere there are none, and the group has to do."""
+    """The processes that carry the mark. Only Linux shows environments; elsewhere the group has to be enough."""
     wanted = f"{MARK}={mark}".encode()
     for folder in _PROCESSES.glob("[0-9]*"):
         try:
             if wanted in (folder / "environ").read_bytes().split(b"\0"):
                 yield int(folder.name)
-        except OSError:  # gone, or somebody else's
+        except OSError:  # ended, or of another user
             continue
 
 
@@ -63,22 +62,22 @@ Ending: TypeAlias = Literal["exited", "timed_out", "flooded", "cancelled"]
 
 _PIECE = 65_536
 _TICK_SECONDS = 0.05
-_LAST_WORDS_SECONDS = 0.5  # for output that is still in the pipe when the command is gone
+_LAST_WORDS_SECONDS = 0.5  # for output that is still in the pipe when the command has ended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much a command may take."""
+    """The limits of a command."""
 
     seconds: float
-    grace_seconds: float  # between "please end" and the end
+    grace_seconds: float  # between the request to end and the kill
     shown_bytes: int  # of output that is kept: half from the start, half from the end
     flood_bytes: int  # of output after which it is ended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """How it went."""
+    """The end of a command."""
 
     ending: Ending
     exit_code: int | None  # negative: the signal that ended it
@@ -103,7 +102,7 @@ class Job:
         self._cancelled.set()
 
     def run(self) -> Finished:
-        """Run it to its end, or to the end of its limits; when this returns, nothing of it runs any more."""
+        """Run it to its end, or until it reaches a limit; when this returns, nothing of it runs any more."""
         began = monotonic()
         output = _Output(self._limits.shown_bytes)
         process = self._started()
@@ -115,7 +114,7 @@ class Job:
                 ending = self._watch(process, selector, output, began)
                 if ending != "exited":
                     self._ask_to_end(process, selector, output)
-                # Also after a good end: what it left in the background would run on unseen, and hold the pipe open.
+                # Also after success: processes in the background would run on unseen, and keep the pipe open.
                 kill_all(process.pid, self._mark)
                 _drain(selector, output, monotonic() + _LAST_WORDS_SECONDS)
         finally:
@@ -168,7 +167,7 @@ class Job:
     def _ask_to_end(
         self, process: subprocess.Popen[bytes], selector: selectors.BaseSelector, output: "_Output"
     ) -> None:
-        """Give it a moment to end by itself. It is read meanwhile: a full pipe would keep it from ending."""
+        """Let it end by itself for a moment. Its output is read meanwhile: a full pipe would keep it from ending."""
         signal_all(process.pid, self._mark, signal.SIGTERM)
         deadline = monotonic() + self._limits.grace_seconds
         while not _has_ended(process) and monotonic() < deadline:
@@ -176,7 +175,7 @@ class Job:
 
 
 class _Output:
-    """What a command wrote: the first part and the last, and how much there was between."""
+    """The output of a command: its first and its last part, and how much is left out between."""
 
     def __init__(self, most_bytes: int) -> None:
         self._half = max(1, most_bytes // 2)
@@ -207,12 +206,12 @@ class _Output:
 
 
 def _read(selector: selectors.BaseSelector, output: _Output) -> None:
-    """Take what is there; wait a moment when nothing is."""
+    """Read the available output; wait a moment when there is none."""
     for key, _ in selector.select(_TICK_SECONDS):
         piece = os.read(key.fd, _PIECE)
         if piece:
             output.add(piece)
-        else:  # everybody who could write is gone
+        else:  # all writers have ended
             selector.unregister(key.fileobj)
 
 
@@ -222,7 +221,7 @@ def _drain(selector: selectors.BaseSelector, output: _Output, deadline: float) -
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether it is over. It is not waited for yet: until then its number, and its group's, belong to nobody else."""
+    """Whether it has ended. It is not reaped yet: until then its pid, and that of its group, are not used again."""
     if not hasattr(os, "waitid"):  # pragma: no cover  # macOS before Python 3.13
         return process.poll() is not None
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
@@ -230,7 +229,7 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 # Bubblewrap around a command, where it is installed and works: it then writes to the work folder only.
 
-# Below the home folder: what is worth stealing and what no command in a work folder needs.
+# Below the home folder: secrets that no command in a work folder needs.
 _SECRETS = (
     *(".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure", ".config/gcloud", ".config/gh", ".password-store"),
     *(".netrc", ".git-credentials", ".npmrc", ".pypirc"),

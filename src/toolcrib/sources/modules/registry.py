@@ -1,4 +1,4 @@
-"""Which modules there are, and how one is made of its options. Loads pydantic; import it late."""
+"""Finds modules by name and makes their tools from options. Loads pydantic; import it late."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -15,11 +15,11 @@ from toolcrib.tools.function import ToolOptions, tool
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 
-# From a method to a tool: its first paragraph is the description, its refusals are failed results.
+# Makes tools of methods: the first paragraph is the description, refusals become failed results.
 
 
 def tools_from_methods(methods: Iterable[Callable[..., Any]], words: Mapping[str, ToolOptions]) -> tuple[Tool, ...]:
-    """The tools of sync and async methods, with what is said about each."""
+    """The tools of sync and async methods, with their metadata."""
     return tuple(_tool(method, words[method.__name__]) for method in methods)
 
 
@@ -52,7 +52,7 @@ def _refusing_later(method: Callable[..., object]) -> Callable[..., Awaitable[ob
 
 
 def failure(error: ToolcribError) -> ToolResult:
-    """What the model reads instead of an exception."""
+    """The failed result in place of an exception."""
     return ToolResult.failure(f"{error} {error.hint}" if error.hint else str(error))
 
 
@@ -86,13 +86,13 @@ def module(name: str, *, workdir: Path | str, **options: object) -> tuple[Tool, 
 
 
 def module_names() -> tuple[str, ...]:
-    """Every module there is: ours first, then those of installed packages."""
+    """The names of all modules: ours first, then those of installed packages."""
     foreign = {point.name for point in entry_points(group=ENTRY_POINTS)} - _OURS.keys()
     return (*_OURS, *sorted(foreign))
 
 
 def option_names(name: str) -> tuple[str, ...]:
-    """What can be set in a module by a file; objects that only code can hand in are not among it."""
+    """The options of a module that a file can set, without those that only code can pass."""
     return tuple(_settable(name))
 
 
@@ -119,7 +119,7 @@ def _settable(name: str) -> dict[str, Any]:
 
 
 def module_factory(name: str) -> ModuleFactory:
-    """What makes the tools of a module. A package cannot take over the name of one of ours."""
+    """The function that makes the tools of a module. A package cannot replace one of ours."""
     if name in _OURS:
         return getattr(import_module(_OURS[name]), name)
     points = entry_points(group=ENTRY_POINTS, name=name)
@@ -129,7 +129,7 @@ def module_factory(name: str) -> ModuleFactory:
     for point in points:
         try:
             return point.load()
-        except Exception as error:  # foreign code: a package of somebody else
+        except Exception as error:  # foreign code: an installed package
             raise ModuleError(
                 f"The module {name!r} ({point.value}) cannot be loaded: {type(error).__name__}: {error}.",
                 hint="Check the package that brings it.",

@@ -1,8 +1,7 @@
 """The module `shell`: commands, run in the work folder, each within its limits and each after the user's yes.
 
-`tools.py` holds the tool; `job.py` runs one command to its end, whatever it does; `leftovers.py` finds what it left
-running; `sandbox.py` wraps it in bubblewrap where that works; `denied.py` refuses slips. None of this makes a command
-harmless: that is why it asks.
+This file has the tool and refuses dangerous mistakes; `process.py` runs a command, in bubblewrap where that works, and
+ends everything that it started. None of this makes a command harmless, so each one needs the user's yes.
 """
 
 import asyncio
@@ -25,7 +24,7 @@ from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Risk, Tool
 
-# Commands that are refused outright. A guard against slips, not against intent: each can be written otherwise.
+# Commands that are always refused. A guard against mistakes, not against intent: each can be written differently.
 
 _BEGIN = r"(?:^|[;&|(`\n]|\$\()\s*"  # where a command can begin
 
@@ -67,7 +66,7 @@ class DenyList:
                 )
 
 
-# What is said about the tool of the module `shell`.
+# The metadata of the tool of the module `shell`.
 
 METADATA: Mapping[str, ToolOptions] = {
     "shell_run": {
@@ -98,7 +97,7 @@ METADATA: Mapping[str, ToolOptions] = {
 
 Sandbox: TypeAlias = Literal["auto", "require", "off"]
 
-# What programs need to find each other and to speak the user's language. Keys and tokens are not among it.
+# What programs need to find each other and to speak the user's language; no keys and tokens.
 ENVIRONMENT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "VIRTUAL_ENV")
 _SHELL = "/bin/sh"
 
@@ -118,9 +117,9 @@ def shell(
 ) -> tuple[Tool, ...]:
     """Commands in the work folder.
 
-    `pass_environment` names the variables that commands get, `environment` gives them others. Commands that fit a
-    pattern in `denied` are refused. `sandbox` uses bubblewrap where it works; `require` refuses to do without, and so
-    does `network` when it is off.
+    `pass_environment` names variables to pass on, `environment` adds others. Commands that fit a pattern in `denied`
+    are refused. `sandbox` uses bubblewrap where it works; `require` makes it mandatory, and so does `network` when it
+    is off.
     """
     program = None if sandbox == "off" else find_bubblewrap()
     if program is None and (sandbox == "require" or not network):

@@ -1,7 +1,7 @@
 """The work folder: the one place on disk that modules may touch, and the only way into it.
 
-`paths.py` reads what a model wrote, `workdir.py` walks there without ever leaving, `files.py` reads and writes whole
-files, `tree.py` looks around, `refusals.py` says what the disk refused.
+This file parses the paths of a model and walks to them without ever leaving the folder; `files.py` lists folders, and
+reads and writes whole files.
 """
 
 import errno
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from toolcrib.errors import ModuleError, PathRefusedError, ToolRefusedError, did_you_mean
 
-# How files and folders are opened: never through a link, never left open in a program we start.
+# How files and folders are opened: never through a link, never inherited by programs that we start.
 
 
 def _flag(name: str) -> int:
@@ -26,18 +26,18 @@ def _flag(name: str) -> int:
 _ALWAYS = _flag("O_NOFOLLOW") | _flag("O_CLOEXEC")
 
 FOLDER = os.O_RDONLY | _flag("O_DIRECTORY") | _ALWAYS
-# Without waiting: a pipe in the place of a file would hold the call for ever.
+# Without waiting: a pipe in place of a file would block the call for ever.
 READ = os.O_RDONLY | _flag("O_NONBLOCK") | _flag("O_NOCTTY") | _ALWAYS
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _ALWAYS
 
 
-# Paths as a model writes them: taken apart, and refused where they can only be a mistake or an attempt to get out.
+# Paths as a model writes them: parsed, and refused where they can only be a mistake or an escape.
 
 MOST_CHARACTERS = 1_000
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-# Names that Windows keeps for devices, whatever comes behind the dot; a file of such a name cannot be copied there.
+# Names that Windows reserves for devices, with any ending; a file of such a name cannot be copied there.
 _RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])\s*(\..*)?", re.IGNORECASE)
 _NOT_ON_WINDOWS = re.compile(r'[<>:"|?*]')
 _RELATIVE = "Give a path relative to the work folder, such as notes/today.md."
@@ -66,7 +66,7 @@ def parts_of(text: str, roots: Collection[Path] = ()) -> list[str]:
 
 
 def below(path: str, roots: Collection[Path]) -> list[str] | None:
-    """What is left of an absolute path behind a root; None when it starts elsewhere. Case counts, `..` is kept."""
+    """The part of an absolute path below a root; None when it is elsewhere. Case counts, `..` is kept."""
     for root in map(str, roots):
         if path == root or path.startswith(root.rstrip("/") + "/"):
             return path[len(root) :].split("/")
@@ -74,12 +74,12 @@ def below(path: str, roots: Collection[Path]) -> list[str] | None:
 
 
 def outside(text: str) -> PathRefusedError:
-    """The error for a path that leads out."""
+    """The error for a path that leads out of the work folder."""
     return PathRefusedError(f"{text!r} is outside the work folder.", hint=_RELATIVE)
 
 
 def refuse_unportable(name: str) -> None:
-    """Refuse a new name that another system could not hold, or would read as something else."""
+    """Refuse a new name that other systems cannot store, or would read differently."""
     if _RESERVED.fullmatch(name) or name != name.rstrip(". ") or _NOT_ON_WINDOWS.search(name):
         raise PathRefusedError(
             f"{name!r} is not a name that every system can hold.",
@@ -88,7 +88,7 @@ def refuse_unportable(name: str) -> None:
 
 
 def is_protected(names: Sequence[str], protected: Collection[str]) -> bool:
-    """Whether a path leads into one of the protected folders, however a file system may let that be spelled."""
+    """Whether a path leads into one of the protected folders, in any spelling that a file system accepts."""
     kept = {_plain(name) for name in protected}
     return any(_plain(name) in kept or re.fullmatch(r"\.?git~\d+", name, re.IGNORECASE) for name in names)
 
@@ -104,7 +104,7 @@ def _plain(name: str) -> str:
     return unicodedata.normalize("NFKC", visible).casefold().rstrip(". ")
 
 
-# What a model is told when the disk says no: what happened, and what to do about it.
+# Errors of the file system as a model reads them: what happened, and what to do.
 
 _MOST_NAMES_COMPARED = 500
 
@@ -126,7 +126,7 @@ _SAID = {
 
 @contextmanager
 def told(label: str) -> Generator[None]:
-    """Says what the system refused in words a model can act on."""
+    """Translate errors of the system into messages that a model can act on."""
     try:
         yield
     except OSError as error:
@@ -150,9 +150,9 @@ def _some_names(folder: int) -> Iterator[str]:
             yield shown(entry.name)
 
 
-# The walk into the work folder: name by name, each opened relative to the folder before, never through a link unseen.
+# The walk into the work folder: name by name, each opened relative to the folder before; links are resolved here.
 
-PROTECTED = (".git", ".toolcrib")  # what is written there runs, or is believed, later
+PROTECTED = (".git", ".toolcrib")  # files there are executed or trusted later
 
 _MOST_LINKS = 40  # on one walk, as in Linux
 
@@ -170,14 +170,14 @@ class Place:
         return self.name == "."
 
     def stat(self) -> os.stat_result | None:
-        """What is there now, without following a link; None if nothing is."""
+        """The status of the file, without following a link; None if there is none."""
         try:
             return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
         except FileNotFoundError:
             return None
 
     def missing(self, label: str) -> ToolRefusedError:
-        """The error when nothing is there."""
+        """The error for a missing file."""
         return missing(label, self.folder, self.path.split("/")[:-1], self.name)
 
 
@@ -226,7 +226,7 @@ class Workdir:
 
 
 class _Walk:
-    """One walk: the open folders from the root to where it stands."""
+    """One walk: the open folders from the root to the current one."""
 
     def __init__(
         self, label: str, roots: Sequence[Path], writing: bool, make_folders: bool, protected: Sequence[str]
@@ -259,7 +259,7 @@ class _Walk:
             os.close(self._folders.pop())
 
     def _go(self, ahead: deque[str], follow: bool) -> str | None:
-        """Walk as far as the last name, and give it; None when the walk ends in a folder already open."""
+        """Walk to the last name and return it; None when the walk ends in a folder already open."""
         while ahead:
             name = ahead.popleft()
             if name in ("", "."):

@@ -1,4 +1,4 @@
-"""Schemas of an OpenAPI document as a tool's own: what they refer to goes along in `$defs`, circles and all."""
+"""Reads OpenAPI documents. The schemas of a tool get the definitions they refer to in `$defs`, also recursive ones."""
 
 import json
 import re
@@ -14,12 +14,12 @@ from toolcrib.tools.schema import items, mapping
 # An OpenAPI document (3.0 or 3.1): read from JSON or YAML, its own references followed, nothing fetched for it.
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
-_MOST_REFERENCES = 50  # from one to the next, before it is called a circle
+_MOST_REFERENCES = 50  # references in a row, before they count as a cycle
 
 
 @dataclass(frozen=True, slots=True)
 class OpenApiDocument:
-    """What a service says of itself. `place` is the file or the address it came from."""
+    """A document of a service. `place` is the file or the address it came from."""
 
     place: str
     content: Mapping[str, Any]
@@ -40,12 +40,12 @@ class OpenApiDocument:
 
     @property
     def is_3_0(self) -> bool:
-        """Whether its schemas are of the older kind, where `nullable` stands for the type null."""
+        """Whether its schemas are of version 3.0, where `nullable` stands for the type null."""
         return str(self.content["openapi"]).startswith("3.0")
 
     @property
     def base_url(self) -> str:
-        """Where the service is, as the document says; empty if it does not."""
+        """The address of the service in the document; empty if it has none."""
         first = mapping(next(iter(items(self.content.get("servers"))), None))
         url = str(first.get("url") or "")
         for name, variable in mapping(first.get("variables")).items():
@@ -70,7 +70,7 @@ class OpenApiDocument:
         raise SourceConfigError(f"{self.place}: {str(found['$ref'])!r} refers to itself.", hint="Correct the document.")
 
     def at(self, pointer: str) -> Mapping[str, Any]:
-        """What stands at a reference such as `#/components/schemas/Pet`."""
+        """The value at a reference such as `#/components/schemas/Pet`."""
         if not pointer.startswith("#/"):
             raise SourceConfigError(
                 f"{self.place}: {pointer!r} leads out of the document.", hint="Bundle the document into one file."
@@ -97,9 +97,9 @@ def _yaml(text: str, place: str) -> object:
         raise SourceConfigError(f"{place}{line}: it is neither JSON nor YAML.", hint="Correct the file.") from None
 
 
-# What a model needs nothing of.
+# Keywords that a model does not need.
 _DROPPED = {"xml", "externalDocs", "example", "examples", "discriminator", "nullable", "x-examples", "deprecated"}
-MOST_SCHEMA_CHARACTERS = 40_000  # of one tool; beyond, what is referred to far away is left open
+MOST_SCHEMA_CHARACTERS = 40_000  # of one tool; beyond, distant definitions are left open
 _DEEPEST = 60
 _PARTS = {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}  # names, not keywords, inside
 
@@ -117,7 +117,7 @@ class SchemaBundle:
         return self._converted(mapping(schema), 0)
 
     def definitions(self, room: int = MOST_SCHEMA_CHARACTERS) -> dict[str, Any]:
-        """What the schemas refer to, the nearest first; what finds no room any more allows anything."""
+        """The definitions that the schemas refer to, nearest first; those over the limit allow anything."""
         found: dict[str, Any] = {}
         while self._waiting:
             reference = self._waiting.pop(0)
@@ -181,7 +181,7 @@ class SchemaBundle:
 
 
 def _modern(old: Mapping[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
-    """A 3.0 schema as JSON Schema says it now."""
+    """A 3.0 schema as current JSON Schema."""
     if old.get("nullable") is True and isinstance(kept.get("type"), str):
         kept["type"] = [kept["type"], "null"]
     for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):

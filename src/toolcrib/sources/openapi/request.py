@@ -22,7 +22,7 @@ _NOT_PARAMETERS = {"accept", "content-type", "authorization"}  # OpenAPI says th
 class Argument:
     """Where one argument goes: into the path, the query, a header, a cookie, or the body."""
 
-    name: str  # as the model says it
+    name: str  # as the model writes it
     place: str
     original: str  # as the service calls it
     style: str = ""
@@ -41,7 +41,7 @@ class Arguments:
 def arguments_of(
     document: OpenApiDocument, item: Mapping[str, Any], operation: Mapping[str, Any], hidden: frozenset[str]
 ) -> Arguments:
-    """The arguments of an operation; `hidden` are parameters that carry a key, which no model fills in."""
+    """The arguments of an operation; `hidden` are parameters for a key, which no model fills in."""
     bundle = SchemaBundle(document)
     found: list[tuple[Argument, dict[str, Any], bool]] = []
     for parameter in _parameters(document, item, operation):
@@ -112,7 +112,7 @@ def _merged(
     required: list[str] = []
     arguments: list[Argument] = []
     for (argument, schema, needed), name in zip(found, plain, strict=True):
-        # A field of the body keeps its name: it is what the operation is about.
+        # Fields of the body keep their names: they are what the operation is about.
         unique = f"{name}__{argument.place}" if name in clashes and argument.place != WHOLE_BODY else name
         number = 1
         while unique in properties:
@@ -130,18 +130,18 @@ def _merged(
 
 
 def _plain_name(name: str) -> str:
-    """What every provider accepts as the name of an argument."""
+    """The name of an argument in letters that every provider accepts."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "_", name)[:60]
 
 
-# From arguments to a request: each one written where, and as, the operation wants it.
+# Builds the request from arguments: each in its place, in the style of the operation.
 
 _SEPARATORS = {"spaceDelimited": " ", "pipeDelimited": "|"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credential:
-    """How a key goes along. The key itself shows nowhere."""
+    """How a key is sent. The key itself is never shown."""
 
     kind: str  # "bearer", "basic", "header", "query" or "cookie"
     name: str = ""  # of the header, the parameter or the cookie
@@ -150,7 +150,7 @@ class Credential:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenApiRequest:
-    """A request that can be sent. Its address and headers may hold a key."""
+    """A request to send. Its address and headers may contain a key."""
 
     method: str
     url: str = field(repr=False)
@@ -161,7 +161,7 @@ class OpenApiRequest:
 def request_of(
     method: str, base_url: str, path: str, takes: Arguments, given: Mapping[str, Any], credential: Credential | None
 ) -> OpenApiRequest:
-    """The request for a call. Raises `ValueError` for a value that cannot stand where it belongs."""
+    """The request for a call. Raises `ValueError` for a value that cannot be written where it belongs."""
     headers: dict[str, str] = {"accept": "application/json, text/*;q=0.9, */*;q=0.5"}
     query: list[tuple[str, str]] = []
     cookies: list[tuple[str, str]] = []
@@ -196,7 +196,7 @@ def request_of(
 
 
 def _step(name: str, text: str) -> str:
-    """A value as one step of a path; not one that would lead to another place."""
+    """A value as one segment of a path; refuses one that would lead elsewhere."""
     if text in ("", ".", ".."):
         raise ValueError(f"{name} cannot be {text!r}: it stands in an address.")
     return quote(text, safe=",=")

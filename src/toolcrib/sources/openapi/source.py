@@ -21,7 +21,7 @@ from toolcrib.tools.schema import items, mapping
 from toolcrib.tools.text import clean, clean_words, sentences
 from toolcrib.tools.tool import Risk, Tool
 
-# An operation of an OpenAPI document as a tool, and what its answers mean to a model.
+# An operation of an OpenAPI document as a tool, and its answers as results for a model.
 
 RISKS = {"get": Risk.SAFE, "head": Risk.SAFE, "options": Risk.SAFE, "delete": Risk.DESTRUCTIVE}  # any other: moderate
 MOST_TEXT_CHARACTERS = 100_000
@@ -49,10 +49,10 @@ class OpenApiCall:
     web: Web = field(compare=False, repr=False)
     limits: WebLimits = field(compare=False, repr=False)
     credential: Credential | None = field(default=None, repr=False)
-    needs_key: str = ""  # how to give the key that the operation needs and nobody gave
+    needs_key: str = ""  # how to provide the missing key of the operation
 
     async def __call__(self, arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
-        """The service's answer; a refusal, an error and silence are failed results that say what to do."""
+        """The service's answer; refusals, errors and timeouts are failed results that say what to do."""
         if self.needs_key:
             return ToolResult.failure(f"{self.service} needs a key. {self.needs_key}")
         try:
@@ -95,7 +95,7 @@ class OpenApiCall:
 
 
 def _value(response: WebResponse) -> Any:
-    """The answer as data if it is any, else as text."""
+    """The answer as data if it is JSON, else as text."""
     mime = response.mime
     if (mime.endswith("json") or not mime) and not response.cut:
         try:
@@ -122,8 +122,8 @@ _MOST_DESCRIPTION_CHARACTERS = 1_000
 class OpenApiSource(DocumentSource):
     """The operations of one service in a catalog.
 
-    `document` is a file or an address. Everything goes out through a `WebGuard`: to call a service on this machine or
-    in one's own network, open its origin (`open_origins`). The key is `key`, else what `TOOLCRIB_KEY_<NAME>` says.
+    `document` is a file or an address. All requests go through a `WebGuard`: to call a service on this machine or in
+    your own network, open its origin (`open_origins`). The key is `key`, else the value of `TOOLCRIB_KEY_<NAME>`.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class OpenApiSource(DocumentSource):
         return self._source_tools.tools
 
     async def refresh(self) -> None:
-        """Read the document again; a failure is told by `state` and `problem`, and the tools stay as they were."""
+        """Read the document again. On failure `state` and `problem` say why, and the tools stay unchanged."""
         try:
             document = await self._document()
             tools = self._tools(document)
@@ -233,7 +233,7 @@ class OpenApiSource(DocumentSource):
     def _credential(
         self, document: OpenApiDocument, said: Mapping[str, Any], schemes: Mapping[str, Any]
     ) -> tuple[Credential | None, str]:
-        """How the key goes along with an operation, and what to say when it needs one that is not there."""
+        """How the key is sent with an operation, and the message for a missing one."""
         wanted = items(said["security"] if "security" in said else document.content.get("security"))
         choices = [list(mapping(choice)) for choice in wanted]
         if not choices or [] in choices:
@@ -257,7 +257,7 @@ class OpenApiSource(DocumentSource):
             raise SourceConfigError(f"{self._place}: it does not say where the service is.", hint="Give `base_url`.")
         from_the_web = self._place.startswith("http")
         if self._key and from_the_web and self._base_url is None and _origin(base_url) != _origin(self._place):
-            # A document could send the key anywhere. Whoever owns the key says where it may go.
+            # A document could send the key anywhere. The owner of the key decides where it may go.
             raise SourceConfigError(
                 f"{self._place}: it wants its calls, and your key, at {_origin(base_url)}.",
                 hint=f"If that is right, give base_url={base_url!r}.",
@@ -286,7 +286,7 @@ def _identity(method: str, path: str, said: Mapping[str, Any]) -> str:
 
 
 def _words(method: str, path: str, said: Mapping[str, Any]) -> str:
-    """What an operation says it does: its summary, and what its description adds."""
+    """The description of an operation: its summary, and what its description adds."""
     summary, description = (" ".join(str(said.get(key) or "").split()) for key in ("summary", "description"))
     if summary and not summary.endswith((".", "!", "?")):
         summary += "."

@@ -1,8 +1,8 @@
-"""Which lines fit a regular expression. Runs as a process of its own: some expressions would hold Python for ever.
+"""Which lines match a regular expression. Runs as a separate process: some expressions would block Python for ever.
 
-It reads from stdin one JSON line with `pattern` and `ignore_case` and answers with `{"literals": [...]}` or
-`{"error": ...}`. Then, as often as asked: a line with a number of bytes and a number of matches wanted, and the bytes;
-it answers with one JSON line `[[line number, text], ...]`. Uses the standard library only, and nothing of Toolcrib.
+It reads from stdin one JSON line with `pattern` and `ignore_case` and answers with `{"literals": [...]}` or `{"error":
+...}`. Then, for each request: a line with the number of bytes and the number of matches wanted, and the bytes; it
+answers with one JSON line `[[line number, text], ...]`. Uses the standard library only, and nothing of Toolcrib.
 """
 
 import json
@@ -16,7 +16,7 @@ _NO_TEXT = b"\0"
 
 
 def serve(asked: BinaryIO, answers: BinaryIO) -> None:
-    """Answer until nothing more is asked."""
+    """Answer requests until stdin ends."""
 
     def answer(value: object) -> None:
         answers.write(json.dumps(value).encode() + b"\n")
@@ -35,7 +35,7 @@ def serve(asked: BinaryIO, answers: BinaryIO) -> None:
 
 
 def matches(pattern: re.Pattern[str], content: bytes) -> Iterator[tuple[int, str]]:
-    """The lines that fit, with their numbers from 1; none in what is not UTF-8 text."""
+    """The lines that match, numbered from 1; none where the bytes are not UTF-8 text."""
     if _NO_TEXT in content:
         return
     try:
@@ -49,7 +49,7 @@ def matches(pattern: re.Pattern[str], content: bytes) -> Iterator[tuple[int, str
 
 
 def required(pattern: str, *, ignore_case: bool) -> list[str]:
-    """Texts of which one stands in every line that fits; none when that cannot be told.
+    """Texts of which every matching line contains at least one; none when that cannot be determined.
 
     Only what is plain to see counts: letters outside of groups and classes. Whoever looks for these texts first finds
     every line that can fit, and more.

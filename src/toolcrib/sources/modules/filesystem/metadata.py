@@ -1,4 +1,4 @@
-"""What is said about the tools of the module `filesystem`: how people ask for them, and how to use them."""
+"""The metadata of the tools of the module `filesystem`: how people ask for them, and how to use them."""
 
 from collections.abc import Mapping
 

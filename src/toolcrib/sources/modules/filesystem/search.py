@@ -1,4 +1,4 @@
-"""Searching in files: lines that fit a regular expression, in the order of the tree."""
+"""Searching in files: lines that match a regular expression, in the order of the tree."""
 
 import json
 import os
@@ -32,7 +32,7 @@ _Segment = re.Pattern[str] | None  # None is `**`
 
 
 class Glob:
-    """Whether a path fits a pattern. Case counts."""
+    """Whether a path matches a pattern. Case counts."""
 
     def __init__(self, pattern: str) -> None:
         if not pattern or len(pattern) > MOST_CHARACTERS or ".." in pattern.split("/") or pattern.startswith("/"):
@@ -48,14 +48,14 @@ class Glob:
 
 
 def split(pattern: str) -> tuple[str, str]:
-    """The folders in front of the first special character, and the rest: where to look, and what for."""
+    """The folders before the first special character, and the rest: where to search, and what for."""
     names = pattern.split("/")
     plain = next((place for place, name in enumerate(names) if _SPECIAL.search(name)), len(names) - 1)
     return "/".join(names[:plain]), "/".join(names[plain:])
 
 
 def _expanded(pattern: str) -> list[str]:
-    """Without braces: one pattern for each choice."""
+    """The patterns without braces, one for each choice."""
     ready, waiting = list[str](), [pattern]
     while waiting:
         if len(ready) + len(waiting) > _MOST_ALTERNATIVES:
@@ -77,7 +77,7 @@ def _segments(pattern: str) -> list[_Segment]:
 
 
 def _fits(names: Sequence[str], segments: Sequence[_Segment]) -> bool:
-    """Whether the names fit, all of them, with `**` standing for any number of folders."""
+    """Whether all names match, where `**` stands for any number of folders."""
     reached = {0}  # how many names can be used up by the segments so far
     for place, segment in enumerate(segments):
         if segment is None:
@@ -93,13 +93,13 @@ def _within(reached: set[int], names: Sequence[str]) -> Iterator[int]:
     return (used for used in reached if used < len(names))
 
 
-# Our end of `line_matcher.py`: starts the other process, talks to it, and ends it when its time is up.
+# The client of `line_matcher.py`: starts the process, sends it requests, and ends it when its time is up.
 
 _MATCHER = Path(__file__).with_name("line_matcher.py")
 
 
 class Matcher:
-    """The other process, and the clock that ends it."""
+    """The process of `line_matcher.py`, and the timer that ends it."""
 
     def __init__(self, pattern: str, *, ignore_case: bool, seconds: float) -> None:
         self._process = subprocess.Popen(
@@ -126,7 +126,7 @@ class Matcher:
         self.literals: list[str] = told["literals"]
 
     def ask(self, content: bytes, limit: int) -> list[tuple[int, str]]:
-        """The lines of a text that fit."""
+        """The matching lines of a text."""
         return self._exchange(b"%d %d\n%b" % (len(content), limit, content))
 
     def close(self) -> None:
@@ -134,7 +134,7 @@ class Matcher:
         self._process.kill()
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None
-            with suppress(BrokenPipeError):  # what was not sent is not wanted any more
+            with suppress(BrokenPipeError):  # unsent input is no longer needed
                 stream.close()
         self._process.wait()
 
@@ -145,7 +145,7 @@ class Matcher:
             self._process.stdin.write(sent)
             self._process.stdin.flush()
             return json.loads(self._process.stdout.readline())
-        except (BrokenPipeError, ValueError):  # the clock ended it
+        except (BrokenPipeError, ValueError):  # the timer ended it
             raise ToolRefusedError(
                 "The search took too long and was stopped.", hint="Use a simpler `pattern`, or a `path` further down."
             ) from None
@@ -159,7 +159,7 @@ class Matcher:
         self.close()
 
 
-# Ripgrep, where it is installed: names the files in which a search can find something, many times faster than we do.
+# Ripgrep, where it is installed: finds the files that can have a match, many times faster than we do.
 
 
 def find_ripgrep() -> str | None:
@@ -177,7 +177,7 @@ def files_with(
     most_bytes: int,
     seconds: float,
 ) -> list[str] | None:
-    """Paths below `folder` of all files that hold one of the texts, and maybe of more; None when it failed."""
+    """Paths below `folder` of all files that contain one of the texts, and maybe of others; None when it failed."""
     command = [program, "--no-config", "--files-with-matches", "--null", "--fixed-strings", "--text", "--encoding=none"]
     command += ["--no-ignore", "--hidden", "--no-messages", f"--max-filesize={most_bytes}"]
     command += ["--ignore-case" if ignore_case else "--case-sensitive"]
@@ -205,7 +205,7 @@ def _escaped(name: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """A line that fits."""
+    """A matching line."""
 
     path: str
     line: int
@@ -214,7 +214,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """What is looked for, and where it may take how long."""
+    """What to search for, where, and how long it may take."""
 
     pattern: str
     ignore_case: bool
@@ -230,7 +230,7 @@ class Search:
 
 
 def grep(workdir: Workdir, path: str, search: Search) -> list[Match]:
-    """The lines that fit, in a file or in all files below a folder; at most `limit`."""
+    """The matching lines in a file or in all files below a folder; at most `limit`."""
     found: list[Match] = []
     deadline = monotonic() + search.seconds
     with (
@@ -295,5 +295,5 @@ def _named_by_ripgrep(folder: Path, search: Search, literals: list[str]) -> list
 def _content(place: Place, most_bytes: int) -> bytes | None:
     try:
         return read_whole(place, place.path, most_bytes).content
-    except (OSError, ToolRefusedError):  # gone, closed to us, grown too large: a search goes on without it
+    except (OSError, ToolRefusedError):  # removed, without permission or too large: a search goes on without it
         return None

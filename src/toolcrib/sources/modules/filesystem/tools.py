@@ -1,4 +1,4 @@
-"""The module `filesystem`, made of its options."""
+"""The tools of the module `filesystem`."""
 
 import os
 import re
@@ -28,10 +28,10 @@ from toolcrib.tools.tool import Tool
 FilePath: TypeAlias = Annotated[str, Field(description="Path in the work folder, such as notes/today.md", min_length=1)]
 FolderPath: TypeAlias = Annotated[str, Field(description="Folder to look in; the whole work folder when left out")]
 Limit: TypeAlias = Annotated[int, Field(description="Most results", ge=1, le=1000)]
-Row: TypeAlias = dict[str, Any]  # what a tool gives back, as JSON
+Row: TypeAlias = dict[str, Any]  # the result of a tool, as JSON
 
 
-# Bytes and text: what counts as text, which lines a model gets to see, and replacing a part of it exactly.
+# Bytes and text: what counts as text, which lines a model sees, and exact replacements.
 
 _LOOKED_AT = 8_192  # bytes in which a zero shows that it is not text
 _LINES_NAMED = 5
@@ -66,7 +66,7 @@ class Excerpt:
 
 
 def excerpt(text: str, start_line: int, lines: int, most_characters: int) -> Excerpt:
-    """The lines asked for, as many as the limit allows; at least a part of the first."""
+    """The requested lines, as many as the limit allows; at least a part of the first."""
     every = text.removeprefix("\ufeff").split("\n")
     if every[-1] == "":
         every.pop()  # the last line ends, and no other begins
@@ -86,7 +86,7 @@ def excerpt(text: str, start_line: int, lines: int, most_characters: int) -> Exc
 
 
 def replaced(text: str, old: str, new: str, *, everywhere: bool, path: str) -> tuple[str, list[int]]:
-    """The text with `old` replaced, and the lines where it stood."""
+    """The text with `old` replaced, and the numbers of the lines where it was."""
     if old == new:
         raise ToolRefusedError("`old` and `new` are the same; nothing was changed.", hint="Say what should change.")
     if old not in text and "\r\n" in text:  # a model writes plain line ends, whatever the file has
@@ -118,12 +118,12 @@ def _lines_of(text: str, old: str) -> list[int]:
 
 
 def _nearly(text: str, old: str) -> str:
-    """What a model most often gets wrong."""
+    """A hint for the most common mistake of models."""
     squeezed = " ".join(old.split())
     return " (but a text that differs only in blanks)" if squeezed and squeezed in " ".join(text.split()) else ""
 
 
-# The tools that change files: all at once or not at all, and never something else by accident.
+# The tools that change files: atomically, and never another file by accident.
 
 
 class ChangingTools:
@@ -309,7 +309,7 @@ class ReadingTools:
         limit: Limit = 200,
     ) -> Row:
         """Find files and folders by name with a pattern."""
-        globs.Glob(pattern)  # refuses what is none, before it is taken apart
+        globs.Glob(pattern)  # refuses what is no pattern, before it is split
         base, rest = globs.split(pattern)
         start = f"{path.rstrip('/')}/{base}" if base else path
         fits = globs.Glob(rest)

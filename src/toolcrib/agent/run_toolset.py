@@ -1,0 +1,284 @@
+"""The toolset of one run: what is visible in a toolbox from step to step, and how its tools are called."""
+
+import time
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, cast
+
+from pydantic_ai import RunContext
+from pydantic_ai.exceptions import ApprovalRequired, ToolFailed
+from pydantic_ai.messages import InstructionPart, ToolReturn
+from pydantic_ai.tools import AgentDepsT, ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+
+from toolcrib.agent.arguments import PassThroughValidator, raw_arguments
+from toolcrib.agent.confirmation import HistoryConfirmations
+from toolcrib.agent.definitions import Definitions, Step, name_only
+from toolcrib.agent.history import AGREED, ASKED, FOUND, replay, with_note
+from toolcrib.agent.models import wire_of
+from toolcrib.agent.names import NamePath, UnlistedTools, lists_all, name_path, own_name
+from toolcrib.discovery.confirmation import Approval, PendingApproval, without_confirmed
+from toolcrib.discovery.handover import Discovered
+from toolcrib.discovery.modes import Mode
+from toolcrib.discovery.protocols import Delivery, Guidance, delivery_for, protocol_notes
+from toolcrib.discovery.render import compact_list
+from toolcrib.discovery.toolbox import Toolbox
+from toolcrib.tools.context import current_run, is_control
+from toolcrib.tools.result import ToolResult
+
+PROTOCOLS = "active-protocols"
+TOOL_LIST = "tools"
+
+
+class Confirmer(Protocol):
+    """Decides whether the user confirmed a call. The model's argument `confirmed` is no proof."""
+
+    async def __call__(self, pending: PendingApproval, confirmed: bool, /) -> Approval | ToolResult: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call that has its result."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+    result: ToolResult
+    took_ms: float
+
+
+@dataclass(slots=True)
+class ModelCall:
+    """A call of the model that is being made; it may run several tools, one after the other."""
+
+    id: str
+    tools: int = 0
+
+    def next_id(self) -> str:
+        """An id for the next tool that it runs."""
+        self.tools += 1
+        return self.id if self.tools == 1 else f"{self.id}:{self.tools}"
+
+
+_model_call: ContextVar[ModelCall] = ContextVar("toolcrib_model_call")
+
+
+def model_call() -> ModelCall:
+    """The call of the model that this code runs in."""
+    return _model_call.get()
+
+
+class RunToolset(AbstractToolset[AgentDepsT]):
+    """The tools of one toolbox, for one run or, with a `consent` that outlives it, for a session."""
+
+    def __init__(
+        self,
+        toolbox: Toolbox,
+        *,
+        id: str = "toolcrib",
+        delivery: Delivery | str = Delivery.AUTO,
+        guidance: Guidance | None = None,
+        deferred: bool = False,
+        consent: Confirmer | None = None,
+        replays: bool = False,
+        list_named: bool = True,
+    ) -> None:
+        """Serve a toolbox.
+
+        Args:
+            toolbox: Whose tools are served.
+            id: Its name among the agent's toolsets.
+            delivery: How the model learns of changed protocols.
+            guidance: What there is to know about whole categories.
+            deferred: Whether calls that need the user's yes end the run with `DeferredToolRequests`.
+            consent: Decides whether the user confirmed a call; by the message history, unless given or deferred.
+            replays: Whether the toolbox is new, and has to be brought to where the message history left it.
+            list_named: Whether tools that the last search only named stand in the list by their names, without
+                arguments. The first call of one brings its definition.
+        """
+        self.toolbox = toolbox
+        self._id = id
+        self._delivery = Delivery(delivery)
+        self._guidance = guidance
+        self._deferred = deferred
+        self._consent = consent
+        self._replays = replays
+        self._list_named = list_named
+        self._begun = False
+        self._path: NamePath = ()
+        self._named: tuple[str, ...] = ()  # by the last search
+        self._finished: dict[str, Call] = {}
+        self._definitions = Definitions(confirmable=not deferred)
+        self._step: Step | None = None
+        self._listed: tuple[int, str] = (-1, "")  # the list of compact mode, and the revision it was made for
+
+    @property
+    def id(self) -> str:
+        return self._id
+
+    async def for_run(self, ctx: RunContext[AgentDepsT]) -> "RunToolset[AgentDepsT]":
+        """The same; a run with a prompt is a turn of the user, and makes room in a toolbox that is kept."""
+        if ctx.prompt is not None and not self._replays:
+            self.toolbox.begin_turn()
+        return self
+
+    async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
+        """What the model sees at this step."""
+        self._begin(ctx)
+        self._finished.clear()  # of the step before, where nobody took them
+        listed = {one.name: self._entry(one, ctx) for one in self.step().definitions}
+        named = ((name, self.toolbox.find(name)) for name in self._named if name not in listed)
+        return listed | {name: self._entry(name_only(name, tool), ctx) for name, tool in named if tool is not None}
+
+    def _begin(self, ctx: RunContext[AgentDepsT]) -> None:
+        """Read the history, once: here it has the user's message, and the names that wrappers give are known."""
+        if self._begun:
+            return
+        self._begun = True
+        self._path = name_path(ctx)
+        if self._replays:
+            replay(self.toolbox, ctx.messages, self._own_name)
+        if self._consent is None and not self._deferred:
+            self._consent = HistoryConfirmations(ctx.messages, self.toolbox, self._own_name)
+
+    def _own_name(self, name: str) -> str | None:
+        """The name in the toolbox of what the model calls `name`; None for tools of other toolsets."""
+        own = own_name(name, self._path)
+        if own is None or own in {tool.name for tool in self.toolbox.surface}:
+            return own
+        found = self.toolbox.find(own)
+        return found.name if found is not None else None
+
+    def step(self) -> Step:
+        """What the model sees now; made anew only when the visible tools or their guidance changed."""
+        toolbox = self.toolbox
+        tools = toolbox.visible()  # the same tuple while nothing changes
+        guidance = self._guidance.texts(tools) if self._guidance is not None else ()
+        if self._step is None or self._step.tools is not tools or self._step.guidance != guidance:
+            notes = protocol_notes(tools, self._guidance)
+            self._step = Step(tools, guidance, self._definitions.of(toolbox, tools), notes)
+        return self._step
+
+    async def get_instructions(self, ctx: RunContext[AgentDepsT]) -> list[InstructionPart]:
+        """The protocols of the tools that are visible now and, in compact mode, the list of all tools."""
+        appends = delivery_for(wire_of(ctx.model), self._delivery) is Delivery.APPEND
+        step = self.step()
+        protocols = step.appended_protocols if appends else step.protocols
+        parts = [InstructionPart(protocols, name=PROTOCOLS, on_change="append" if appends else "rewrite", dynamic=True)]
+        if self.toolbox.mode is Mode.COMPACT:
+            parts.insert(0, InstructionPart(self._tool_list(), name=TOOL_LIST))
+        self.open_unlisted(ctx, self)
+        # An empty part that appends is given all the same: it is where the first change is measured from. Without it,
+        # the first protocols would stand in the system prompt, and change its start in the middle of a conversation.
+        return [part for part in parts if part.content or part.on_change == "append"]
+
+    def open_unlisted(self, ctx: RunContext[AgentDepsT], toolset: AbstractToolset[AgentDepsT]) -> None:
+        """Let the model call tools of the toolbox that are not listed: those that left, and those it knows by name.
+
+        `toolset` is what the agent holds. Inside a wrapper that hides some of its tools, only the others can be called.
+        """
+        manager = ctx.tool_manager
+        if manager is None or manager.tools is None or isinstance(manager.tools, UnlistedTools):
+            return
+        own = next((one for one in manager.tools.values() if lists_all(manager.toolset, one, toolset, ctx)), None)
+        if own is not None:
+            manager.tools = UnlistedTools(manager.tools, own, lambda name: self._unlisted(name, ctx))
+
+    def _unlisted(self, name: str, ctx: RunContext[AgentDepsT]) -> ToolsetTool[AgentDepsT] | None:
+        own = self._own_name(name)
+        return self._entry(name_only(own, self.toolbox.find(own)), ctx) if own is not None else None
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
+    ) -> ToolReturn:
+        """Call a tool. Whatever goes wrong becomes a failed result for the model, and never ends the run."""
+        self._begin(ctx)
+        began = time.perf_counter()
+        active = set(self.toolbox.active)
+        outer = _model_call.set(ModelCall(ctx.tool_call_id or ""))
+        try:
+            result, agreed = await self._result(name, raw_arguments(tool_args), ctx)
+        finally:
+            _model_call.reset(outer)
+        took_ms = (time.perf_counter() - began) * 1_000
+        if self._list_named and isinstance(found := result.value, Discovered):
+            self._named = found.named
+        call_id = ctx.tool_call_id or ""
+        self._finished[call_id] = Call(id=call_id, name=name, arguments=dict(tool_args), result=result, took_ms=took_ms)
+        if isinstance(result.value, BaseException) and is_control(result.value):
+            raise result.value
+        if result.failed:
+            raise ToolFailed(result.text)
+        note: dict[str, Any] = {AGREED: agreed} if agreed else {}
+        if isinstance(result.value, PendingApproval):
+            note[ASKED] = {result.value.digest: result.value.tool}
+        if found := self._found(name, result, active):
+            note[FOUND] = found
+        native: object = result.native
+        if isinstance(native, ToolReturn):
+            given = cast("ToolReturn[Any]", native)
+            return replace(given, metadata=with_note(given.metadata, note))
+        value: Any = result.text if native is None else native
+        return ToolReturn(return_value=value, metadata=with_note(None, note))
+
+    def take_finished(self, call_id: str) -> Call | None:
+        """A call of this step with its whole result, once; Pydantic AI passes on only the text."""
+        return self._finished.pop(call_id, None)
+
+    def _found(self, name: str, result: ToolResult, before: set[str]) -> list[str]:
+        """The tools that a call of a discovery tool handed over, or showed again."""
+        toolbox = self.toolbox
+        shown = result.value.tools if isinstance(result.value, Discovered) else ()
+        # Also one that was active already counts as found in this turn: so it does when the history is read.
+        toolbox.activate(again := [one for one in shown if toolbox.is_active(one)])
+        return list(dict.fromkeys([*again, *(one for one in toolbox.active if one not in before and one != name)]))
+
+    async def _result(self, name: str, arguments: object, ctx: RunContext[AgentDepsT]) -> tuple[ToolResult, str | None]:
+        """What a call came to, and the digest of what the user agreed to for it."""
+        confirmed = False
+        if self._consent is not None:
+            arguments, confirmed = without_confirmed(arguments, self.toolbox.find(name))
+        result = await self._called(name, arguments, ctx)
+        pending = result.value
+        if isinstance(pending, ApprovalRequired) and not self._deferred:  # the tool itself asks
+            sent = cast("Mapping[str, Any]", arguments) if isinstance(arguments, Mapping) else dict[str, Any]()
+            pending = PendingApproval.of(name, sent)
+        if not isinstance(pending, PendingApproval):
+            return result, None
+        if ctx.tool_call_approved:  # by the application, which asked the user
+            consent = pending.approve()
+        elif self._consent is not None:
+            consent = await self._consent(pending, confirmed)
+        else:
+            raise ApprovalRequired(metadata={"tool": pending.tool, "reason": pending.reason})
+        if isinstance(consent, ToolResult):
+            return consent, None
+        # A surface's tool may have asked for another one: what runs is what the user agreed to.
+        approved = replace(ctx, tool_call_approved=True)
+        return await self._called(pending.tool, pending.arguments, approved, consent), consent.digest
+
+    async def _called(
+        self, name: str, arguments: object, ctx: RunContext[AgentDepsT], approved: Approval | None = None
+    ) -> ToolResult:
+        token = current_run.set(ctx)
+        try:
+            return await self.toolbox.call(name, arguments, ctx.deps, approved=approved)
+        finally:
+            current_run.reset(token)
+
+    def _entry(self, definition: ToolDefinition, ctx: RunContext[AgentDepsT]) -> ToolsetTool[AgentDepsT]:
+        tool = self.toolbox.find(definition.name)
+        retries = tool.retries if tool is not None else None
+        return ToolsetTool(
+            toolset=self,
+            tool_def=definition,
+            max_retries=ctx.max_retries if retries is None else retries,
+            args_validator=PassThroughValidator(),
+        )
+
+    def _tool_list(self) -> str:
+        revision = self.toolbox.catalog.revision
+        if self._listed[0] != revision:
+            self._listed = (revision, f"<tools>\n{compact_list(self.toolbox.tools)}\n</tools>")
+        return self._listed[1]

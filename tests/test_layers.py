@@ -24,7 +24,9 @@ AT_LOAD: dict[str, set[str]] = {
     "discovery": {"catalog", "policy", "search", "sources.source", "tools"},
     "stores": {"memory", "tools"},
     "postgres": {"catalog", "policy", "search", "sources.source", "stores", "tools"},
-    "agent": {"catalog", "credentials", "discovery", "memory", "policy", "search", "stores", "tools"},
+    "agent": {
+        "catalog", "credentials", "discovery", "memory", "policy", "search", "sources.toolset", "stores", "tools",
+    },
     "evals": {"search", "tools"},
     "apps": {
         "agent", "catalog", "credentials", "discovery", "policy", "search", "sources", "stores", "tools", "yaml_file",
@@ -34,7 +36,11 @@ AT_LOAD: dict[str, set[str]] = {
         "agent", "catalog", "discovery", "evals", "memory", "policy", "search", "serving", "stores", "tools",
     },
 }  # fmt: skip
-LATE: dict[str, set[str]] = {"catalog": {"postgres"}, "search": {"postgres"}, "stores": {"postgres"}}
+LATE: dict[str, set[str]] = {
+    "catalog": {"postgres", "sources.langchain", "sources.toolset"},
+    "search": {"postgres"},
+    "stores": {"postgres"},
+}
 # Files at the root: a front for a room, or a value that several rooms need.
 ROOT_FILES = {"_lazy", "credentials", "embedders", "errors", "serving", "settings", "testing", "yaml_file"}
 OPEN_TO_ALL = {"_lazy", "errors", "settings"}

@@ -112,6 +112,11 @@ def test_a_file_named_like_a_module_of_python_is_loaded_all_the_same() -> None:
     assert names("json.py") == ["hello"]
 
 
+def test_a_file_of_json_definitions_is_a_catalog() -> None:
+    write("tools.json", '[{"name": "hello", "description": "Say hello."}]')
+    assert names("tools.json") == ["hello"]
+
+
 def test_an_empty_catalog_is_a_catalog() -> None:
     write("empty.py", "from toolcrib import Catalog\ncatalog = Catalog()")
     assert names("empty.py") == []
@@ -124,7 +129,7 @@ def test_the_import_path_is_left_as_it_was() -> None:
     assert sys.path == before
 
 
-FORMS = "Say `--from package.module:catalog`, `--from tools.py` or `--from folder`."
+FORMS = "Say `--from package.module:catalog`, `--from tools.py`, `--from folder` or `--from tools.json`."
 ALONE = "Try it alone with `python`, in the environment that has its dependencies."
 
 

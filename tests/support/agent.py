@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
 from toolcrib.agent.crib import Crib
@@ -33,6 +33,12 @@ class Script:
     schemas: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     instructions: list[str] = field(default_factory=list[str])
     messages: list[list[ModelMessage]] = field(default_factory=list[list[ModelMessage]])
+
+    @property
+    def results(self) -> list[str]:
+        """What the calls of the last conversation came to, as the model read it."""
+        parts = (part for message in self.messages[-1] for part in message.parts)
+        return [str(part.content) for part in parts if isinstance(part, ToolReturnPart)]
 
     async def answer(self, messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
         said = self._next(messages, info)

@@ -81,7 +81,9 @@ class Definitions:
                 parameters_json_schema=with_confirmed(parameters) if asks else parameters,
                 strict=bool(tool.strict),
                 sequential=tool.sequential,
+                return_schema=dict(tool.output_schema) if tool.output_schema is not None else None,
                 include_return_schema=False,
+                metadata=dict(tool.metadata) or None,
             )
             held = self._made[tool.name] = (tool, asks, made)
         return held[2]

@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 from pydantic_ai import RunContext
 from pydantic_ai.exceptions import ApprovalRequired, ToolFailed
@@ -26,6 +27,9 @@ from toolcrib.discovery.render import compact_list
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.tools.context import current_run, is_control
 from toolcrib.tools.result import ToolResult
+
+if TYPE_CHECKING:
+    from toolcrib.sources.toolset import RunToolsets
 
 PROTOCOLS = "active-protocols"
 TOOL_LIST = "tools"
@@ -105,6 +109,7 @@ class RunToolset(AbstractToolset[AgentDepsT]):
         self._consent = consent
         self._replays = replays
         self._list_named = list_named
+        self._toolsets: RunToolsets | None = None  # of the catalog, if it has any
         self._begun = False
         self._path: NamePath = ()
         self._named: tuple[str, ...] = ()  # by the last search
@@ -121,10 +126,26 @@ class RunToolset(AbstractToolset[AgentDepsT]):
         """The same; a run with a prompt is a turn of the user, and makes room in a toolbox that is kept."""
         if ctx.prompt is not None and not self._replays:
             self.toolbox.begin_turn()
+        if sources := self.toolbox.catalog.toolsets:
+            from toolcrib.sources.toolset import RunToolsets  # late, because most catalogs have none
+
+            self._toolsets = RunToolsets(sources)
+            await self._toolsets.begin(ctx)
         return self
+
+    async def __aenter__(self) -> Self:
+        if self._toolsets is not None:
+            await self._toolsets.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        if self._toolsets is not None:
+            await self._toolsets.__aexit__(*error)
 
     async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
         """What the model sees at this step."""
+        if self._toolsets is not None:
+            self.toolbox.hide(await self._toolsets.hidden(ctx))
         self._begin(ctx)
         self._finished.clear()  # of the step before, where nobody took them
         listed = {one.name: self._entry(one, ctx) for one in self.step().definitions}
@@ -168,6 +189,10 @@ class RunToolset(AbstractToolset[AgentDepsT]):
         parts = [InstructionPart(protocols, name=PROTOCOLS, on_change="append" if appends else "rewrite", dynamic=True)]
         if self.toolbox.mode is Mode.COMPACT:
             parts.insert(0, InstructionPart(self._tool_list(), name=TOOL_LIST))
+        if self._toolsets is not None:
+            told = await self._toolsets.instructions(ctx, step.tools)
+            change = "append" if appends else "rewrite"
+            parts += [InstructionPart(text, name=name, on_change=change, dynamic=True) for name, text in told]
         self.open_unlisted(ctx, self)
         # An empty part that appends is given all the same: it is where the first change is measured from. Without it,
         # the first protocols would stand in the system prompt, and change its start in the middle of a conversation.
@@ -263,13 +288,16 @@ class RunToolset(AbstractToolset[AgentDepsT]):
     ) -> ToolResult:
         token = current_run.set(ctx)
         try:
-            return await self.toolbox.call(name, arguments, ctx.deps, approved=approved)
+            with self._toolsets.calling() if self._toolsets is not None else nullcontext():
+                return await self.toolbox.call(name, arguments, ctx.deps, approved=approved)
         finally:
             current_run.reset(token)
 
     def _entry(self, definition: ToolDefinition, ctx: RunContext[AgentDepsT]) -> ToolsetTool[AgentDepsT]:
         tool = self.toolbox.find(definition.name)
         retries = tool.retries if tool is not None else None
+        if tool is not None and self._toolsets is not None:
+            retries = self._toolsets.max_retries(tool) if retries is None else retries
         return ToolsetTool(
             toolset=self,
             tool_def=definition,

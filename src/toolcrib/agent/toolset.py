@@ -11,7 +11,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from types import UnionType
-from typing import Any, TypeAlias, TypedDict, Union, Unpack, cast, get_args, get_origin
+from typing import Any, Self, TypeAlias, TypedDict, Union, Unpack, cast, get_args, get_origin
 
 from pydantic_ai import DeferredToolRequests, RunContext
 from pydantic_ai.capabilities import HandleDeferredToolCalls
@@ -134,6 +134,16 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         if len(self._runs) > MOST_RUNS:
             self._runs.popitem(last=False)
         return made
+
+    async def __aenter__(self) -> Self:
+        """Connect the toolsets of the catalog: once for all runs within `async with agent`."""
+        if isinstance(self._tools, Catalog):
+            await self._tools.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        if isinstance(self._tools, Catalog):
+            await self._tools.__aexit__(*error)
 
     async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
         return await (await self._remembered(ctx)).get_tools(ctx)

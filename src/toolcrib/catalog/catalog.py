@@ -4,15 +4,18 @@ import logging
 import reprlib
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, Unpack, overload
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Unpack, cast, overload
 
 from toolcrib.catalog.check import CatalogView, Problem, problems
 from toolcrib.errors import CatalogError, DuplicateToolError, MetadataError, UnknownToolError
+from toolcrib.tools.definitions import SOURCE as DEFINITIONS, Handler, tools_of
 from toolcrib.tools.extraction import CustomExtractor
-from toolcrib.tools.function import ToolOptions, tool as make_tool
+from toolcrib.tools.function import ToolOptions, tool as make_tool, tools_in
 from toolcrib.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -105,7 +108,7 @@ class Catalog:
     listener needs.
     """
 
-    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+    def __init__(self, tools: Iterable[object] = ()) -> None:
         self._changing = RLock()
         self._touching = RLock()
         self._as_given: dict[str, Tool] = {}
@@ -115,6 +118,8 @@ class Catalog:
         self._extractors: dict[str, CustomExtractor] = {}
         self.revision = 0  # grows with every change
         self._announcer = Announcer()
+        self._toolsets: list[Any] = []
+        self._opened: list[AsyncExitStack] = []
         self.add_all(tools)
 
     @overload
@@ -135,11 +140,11 @@ class Catalog:
 
         return hold if function is None else hold(function)
 
-    def add(self, tool: Tool) -> None:
-        """Add a tool."""
+    def add(self, tool: object) -> None:
+        """Add a tool: a `Tool`, one of Pydantic AI or LangChain, or a definition as JSON, which is only found."""
         self.add_all([tool])
 
-    def add_all(self, tools: Iterable[Tool]) -> None:
+    def add_all(self, tools: Iterable[object]) -> None:
         """Add all of these tools or, if one of them cannot be added, none."""
         offered = [_required_tool(tool) for tool in tools]
         with self._changing:
@@ -149,6 +154,63 @@ class Catalog:
                     raise DuplicateToolError(tool.name, held.origin or held.source, tool.origin or tool.source)
                 fresh[tool.name] = tool
             self._hold(fresh)
+
+    def add_functions(
+        self, place: ModuleType | Iterable[Callable[..., object]], /, **options: Unpack[ToolOptions]
+    ) -> None:
+        """Add the public functions of a module, or those of a list. The options, such as `category`, are for all."""
+        self.add_all(tools_in(place, **options))
+
+    def add_definitions(
+        self,
+        definitions: object,
+        *,
+        handler: Handler | None = None,
+        source: str = DEFINITIONS,
+        category: str = "",
+    ) -> None:
+        """Add tools that are JSON: one or a list, as OpenAI, Anthropic, Gemini, MCP or people write them.
+
+        `handler(name, arguments)` runs all of them. Without it they are found, and whoever found them runs them.
+        """
+        self.add_all(tools_of(definitions, handler=handler, source=source, category=category))
+
+    def add_toolset(self, toolset: object, *, category: str = "", name: str = "") -> None:
+        """Add what a toolset of Pydantic AI offers; each tool is called through it, with the context of the run.
+
+        Functions can be found at once. A toolset that has to connect first, such as an MCP server, is listed when an
+        agent runs, or by `async with catalog:`. What it does not offer to a run is hidden there.
+
+        Args:
+            toolset: Any `AbstractToolset`.
+            category: Of its tools; else its `id`.
+            name: Its name for people and policies, `toolset:<name>`; else its `id`.
+        """
+        from toolcrib.sources.toolset import ToolsetSource  # late: loads Pydantic AI
+
+        with self._changing:
+            taken = {one.name for one in self._toolsets}
+            source = ToolsetSource(toolset, self, name=name, category=category, taken=taken)
+            source.list_now()
+            self._toolsets.append(source)
+
+    @property
+    def toolsets(self) -> tuple[Any, ...]:
+        """The toolsets that were added, as sources."""
+        return tuple(self._toolsets)
+
+    async def __aenter__(self) -> "Catalog":
+        """Connect the toolsets, and list their tools; for loops other than Pydantic AI's, and to connect only once."""
+        stack = AsyncExitStack()
+        if self._toolsets:
+            from toolcrib.sources.toolset import opened
+
+            await stack.enter_async_context(opened(self.toolsets))
+        self._opened.append(stack)
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._opened.pop().aclose()
 
     def replace(self, tool: Tool) -> None:
         """Replace the tool that has the same name."""
@@ -287,6 +349,22 @@ def _merged(files: Iterable["Mapping[str, Metadata]"]) -> "Mapping[str, Metadata
 def _required_tool(value: object) -> Tool:
     if isinstance(value, Tool):
         return value
+    if isinstance(value, Mapping):
+        made = tools_of(cast("object", value))
+        if len(made) != 1:
+            raise CatalogError(f"This holds {len(made)} definitions.", hint="Call `catalog.add_definitions(...)`.")
+        return made[0]
+    classes = {f"{one.__module__.partition('.')[0]}.{one.__name__}" for one in type(value).__mro__}
+    if "pydantic_ai.Tool" in classes:
+        from toolcrib.sources.toolset import pydantic_tool  # late, as below: loads Pydantic AI
+
+        return pydantic_tool(cast("Any", value))
+    if "langchain_core.BaseTool" in classes:
+        from toolcrib.sources.langchain import langchain_tool
+
+        return langchain_tool(cast("Any", value))
+    if "pydantic_ai.AbstractToolset" in classes:
+        raise CatalogError(f"{value!r:.80} is a toolset.", hint="Call `catalog.add_toolset(...)`.")
     raise CatalogError(
         f"{reprlib.repr(value)} is not a Tool.",
         hint="Write `@catalog.tool` above a function, or make a tool of it with `toolcrib.tool(function)`.",

@@ -1,5 +1,6 @@
-"""Loads catalogs: from `package.module:catalog`, a Python file or a folder of them."""
+"""Loads catalogs: from `package.module:catalog`, a Python file, a folder of them, or JSON definitions."""
 
+import json
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -10,13 +11,14 @@ from pathlib import Path
 from pkgutil import iter_modules
 from traceback import extract_tb
 from types import ModuleType
+from typing import cast
 
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.errors import LoadError, ToolcribError, did_you_mean
 from toolcrib.tools.tool import Tool
 
 METADATA = "tools.yaml"
-FORMS = "Say `package.module:catalog`, `tools.py` or a folder of Python files."
+FORMS = "Say `package.module:catalog`, `tools.py`, a folder of Python files, or `tools.json`."
 
 
 def load_catalog(place: str, *, folder: Path | None = None, forms: str = FORMS) -> Catalog:
@@ -43,6 +45,8 @@ class _Loader:
         path = self._path(place)
         if path.is_dir():
             return self._from_folder(path, place)
+        if path.suffix == ".json" and path.is_file():
+            return _from_json(path, place)
         where, attribute = (place, None) if path.exists() else _split(place)
         module = self._module(where)
         if attribute:
@@ -80,6 +84,21 @@ class _Loader:
         if (folder / METADATA).exists():
             catalog.load_metadata(folder / METADATA)
         return catalog
+
+
+def _from_json(path: Path, place: str) -> Catalog:
+    """The definitions in a file; they can be found, and nothing here runs them. Metadata may stand beside them."""
+    try:
+        read: object = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError) as error:  # a wrong encoding is a ValueError, too
+        raise LoadError(f"{place!r} is not JSON: {error}.", hint="Give a JSON file of tool definitions.") from None
+    if isinstance(read, dict) and "mcpServers" in read:
+        raise LoadError(f"{place!r} names servers, not tools.", hint=f"See: toolcrib sources {place}")
+    catalog = Catalog()
+    catalog.add_definitions(cast("object", read), source=f"file:{path.name}")
+    if (path.parent / METADATA).exists():
+        catalog.load_metadata(path.parent / METADATA)
+    return catalog
 
 
 def _split(place: str) -> tuple[str, str | None]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # --from: where to load tools from; by default, the tools of the reference CMS.
 
-FORMS = "Say `--from package.module:catalog`, `--from tools.py` or `--from folder`."
+FORMS = "Say `--from package.module:catalog`, `--from tools.py`, `--from folder` or `--from tools.json`."
 
 
 def load_catalog(place: str | None, *, calls: bool = False) -> Catalog:
@@ -44,8 +44,8 @@ From: TypeAlias = Annotated[
     str | None,
     Parameter(
         name="--from",
-        help="Where the tools are: `package.module:catalog`, a Python file, or a folder of Python files "
-        "with their metadata in `tools.yaml`. Without it, the tools of the reference CMS.",
+        help="Where the tools are: `package.module:catalog`, a Python file, a folder of Python files "
+        "with their metadata in `tools.yaml`, or a JSON file of definitions. Without it, those of the reference CMS.",
     ),
 ]
 Flag: TypeAlias = Annotated[bool, Parameter(negative=(), show_default=False)]

@@ -19,7 +19,7 @@ from toolcrib.errors import SessionLostError, SnapshotError
 from toolcrib.policy.policy import Decision, Policy, Verdict
 from toolcrib.search.interface import SearchIndex
 from toolcrib.search.result import SearchResult
-from toolcrib.tools.context import is_control
+from toolcrib.tools.context import approved_call, asks_first, current_run, is_control
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import CurrentCall, Tool, within_call
 
@@ -226,6 +226,7 @@ class Toolbox:
         self.pinned = tuple(dict.fromkeys(pinned))
         self.mode = Mode(mode)
         self._index = index
+        self._hidden: frozenset[str] = frozenset()
         self._visibility = visibility_for(catalog, policy, role)
         self._where = None if policy.hides_nothing(role) else self._visibility
         self._activation = ActiveTools()
@@ -241,6 +242,18 @@ class Toolbox:
         self._renew_surface()
 
     # The tools
+
+    def hide(self, names: Iterable[str]) -> None:
+        """Let these tools be missing, and no others, whatever the policy says: what a toolset does not offer here."""
+        hidden = frozenset(names)
+        if hidden == self._hidden:
+            return
+        self._hidden = hidden
+        self._visibility = visibility_for(self.catalog, self.policy, self.role, hidden)
+        self._where = None if self.policy.hides_nothing(self.role) and not hidden else self._visibility
+        self._seen = None
+        self._surface_revision = -1
+        self._renew_surface()
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -392,11 +405,17 @@ class Toolbox:
                 return pending.as_result()
             if approved != pending.approve():
                 return refusals.other_approval(name)
+        agreed = approved is not None and approved == PendingApproval.of(name, given.arguments).approve()
         token = calling.set(self)
         try:
-            return await self._execution.run(tool, given.arguments, context, limited=name not in self._surface)
+            with approved_call(agreed):
+                limited = name not in self._surface
+                result = await self._execution.run(tool, given.arguments, context, limited=limited)
         finally:
             calling.reset(token)
+        if asks_first(result.value) and current_run.get() is None:  # Pydantic AI asks by itself
+            return PendingApproval.of(name, given.arguments, "it asks before this call").as_result()
+        return result
 
     # Snapshots
 
@@ -418,7 +437,7 @@ class Toolbox:
 
         What is not given stays as it is here. The new one sees and calls what its own role may.
         """
-        return Toolbox.restore(
+        other = Toolbox.restore(
             self.snapshot(),
             self.catalog,
             self._index,
@@ -433,6 +452,8 @@ class Toolbox:
             timeout_seconds=self._execution.timeout_seconds,
             size_of=self._size_of,
         )
+        other.hide(self._hidden)
+        return other
 
     # Helpers
 

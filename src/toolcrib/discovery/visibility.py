@@ -17,7 +17,10 @@ class Visibility:
     verdict that two threads compute is the same verdict.
     """
 
-    def __init__(self, catalog: Catalog, policy: Policy, role: str | None) -> None:
+    def __init__(
+        self, catalog: Catalog, policy: Policy, role: str | None, hidden: frozenset[str] = frozenset()
+    ) -> None:
+        self._hidden = hidden  # names of tools that are missing for this caller, whatever the policy says
         self._catalog = ref(catalog)  # weak: views are kept by catalog, and must not keep it alive
         self.policy = policy
         self.role = role
@@ -37,7 +40,8 @@ class Visibility:
         held = self._verdicts.get(tool.name)
         if held is not None and held[0] is tool:
             return held[1]
-        verdict = self.policy.decide(tool, self.role)
+        absent = tool.name in self._hidden
+        verdict = Verdict(Decision.HIDE) if absent else self.policy.decide(tool, self.role)
         self._verdicts[tool.name] = (tool, verdict, verdict.decision is not Decision.HIDE)
         return verdict
 
@@ -89,16 +93,18 @@ class Visibility:
 
 _MOST_SHARED = 64  # by catalog; a toolbox keeps its own, however many roles there are
 
-_shared: WeakKeyDictionary[Catalog, dict[tuple[Policy, str | None], Visibility]] = WeakKeyDictionary()
+_shared: WeakKeyDictionary[Catalog, dict[tuple[Policy, str | None, frozenset[str]], Visibility]] = WeakKeyDictionary()
 _sharing = Lock()
 
 
-def visibility_for(catalog: Catalog, policy: Policy, role: str | None) -> Visibility:
-    """The view that all sessions with this policy and role share."""
+def visibility_for(
+    catalog: Catalog, policy: Policy, role: str | None, hidden: frozenset[str] = frozenset()
+) -> Visibility:
+    """The view that all sessions with this policy and role share, and for which the same tools are missing."""
     with _sharing:
         views = _shared.setdefault(catalog, {})
-        view = views.pop((policy, role), None) or Visibility(catalog, policy, role)
-        views[policy, role] = view  # the last one is the most recently used
+        view = views.pop((policy, role, hidden), None) or Visibility(catalog, policy, role, hidden)
+        views[policy, role, hidden] = view  # the last one is the most recently used
         if len(views) > _MOST_SHARED:
             del views[next(iter(views))]
         return view

@@ -263,7 +263,7 @@ class FunctionCall:
         except ValidationError as error:
             return ToolResult.failure(explain(self.name, error, self.signature.parameters))
         except Exception as error:  # foreign code: a validator of the tool's own types
-            return self._failed(error)
+            return failure_of(self.name, error)
         if keywords is None:
             return ToolResult.failure(explain_not_an_object(self.name, arguments))
         if self.signature.context is not None:
@@ -273,7 +273,7 @@ class FunctionCall:
         try:
             return ToolResult.of(await self._run(keywords))
         except (Exception, SystemExit) as error:  # foreign code: the tool; its `sys.exit()` must not end the agent
-            return ToolResult.control(error) if is_control(error) else self._failed(error)
+            return failure_of(self.name, error)
 
     def _context(self, given: object) -> object:
         if self.signature.context_type == "given":
@@ -299,7 +299,7 @@ class FunctionCall:
         return self.signature.validate(dict(cast("Mapping[object, object]", arguments)))
 
     async def _run(self, keywords: Mapping[str, Any]) -> object:
-        if _is_async(self.function):
+        if is_async(self.function):
             value = self.function(**keywords)
         else:
             import asyncio  # late: whoever only reads tools needs no event loop
@@ -315,10 +315,14 @@ class FunctionCall:
         except (Exception, SystemExit) as error:  # carried by hand: a StopIteration would never leave the thread
             return _Raised(error)
 
-    def _failed(self, error: BaseException) -> ToolResult:
-        logger.error("Tool %r failed", self.name, exc_info=error)
-        what = ": ".join(part for part in (type(error).__name__, str(error)) if part)
-        return ToolResult.failure(f"{self.name} failed: {what[:_MOST_ERROR_CHARACTERS]}")
+
+def failure_of(tool: str, error: BaseException) -> ToolResult:
+    """What the model reads of an error in a tool's own code; a signal to Pydantic AI stays one."""
+    if is_control(error):
+        return ToolResult.control(error)
+    logger.error("Tool %r failed", tool, exc_info=error)
+    what = ": ".join(part for part in (type(error).__name__, str(error)) if part)
+    return ToolResult.failure(f"{tool} failed: {what[:_MOST_ERROR_CHARACTERS]}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,5 +330,6 @@ class _Raised:
     error: BaseException
 
 
-def _is_async(function: Callable[..., Any]) -> bool:
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether a call gives something to wait for, and so needs no thread."""
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)

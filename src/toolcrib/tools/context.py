@@ -1,5 +1,7 @@
 """The context of a call: what a tool gets besides its arguments. The model never sees it."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -8,6 +10,23 @@ Deps = TypeVar("Deps")
 
 # Pydantic AI's `RunContext` of the present call; None where no agent of Pydantic AI calls.
 current_run: ContextVar[Any] = ContextVar("current_run", default=None)
+
+_approved: ContextVar[bool] = ContextVar("call_is_approved", default=False)
+
+
+def call_is_approved() -> bool:
+    """Whether the user agreed to the present call, with exactly these arguments."""
+    return _approved.get()
+
+
+@contextmanager
+def approved_call(approved: bool) -> Generator[None]:
+    """Say so of the call within the block."""
+    token = _approved.set(approved)
+    try:
+        yield
+    finally:
+        _approved.reset(token)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +50,11 @@ def takes_run(annotation: object) -> bool:
 def takes_context(annotation: object) -> bool:
     """Whether a parameter wants our `ToolContext`, generic or not."""
     return getattr(annotation, "__origin__", annotation) is ToolContext
+
+
+def asks_first(error: object) -> bool:
+    """Whether an exception says that a tool wants the user's yes: Pydantic AI's `ApprovalRequired`."""
+    return type(error).__module__.startswith("pydantic_ai.") and type(error).__name__ == "ApprovalRequired"
 
 
 def is_control(error: object) -> bool:

@@ -2,7 +2,8 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypedDict, Unpack, overload
+from types import ModuleType
+from typing import Any, TypedDict, Unpack, cast, overload
 
 from toolcrib.errors import ToolDefinitionError, did_you_mean
 from toolcrib.tools.extraction import Extractor
@@ -46,6 +47,35 @@ def tool(
     if function is None:
         return lambda decorated: _made_of(decorated, options)
     return _made_of(function, options)
+
+
+def tools_in(place: ModuleType | Iterable[Callable[..., object]], **options: Unpack[ToolOptions]) -> list[Tool]:
+    """The public functions of a module as tools, in its order, or those of a list; what is a tool already stays one.
+
+    Of a module these are the names in its `__all__`; else the functions it defines itself, without those in `_`.
+    """
+    if isinstance(place, ModuleType):
+        found = list(_public(place))
+        if not found:
+            raise ToolDefinitionError(
+                f"The module {place.__name__!r} defines no functions.",
+                hint="Give the module in which they are written.",
+            )
+    elif isinstance(cast("object", place), Iterable):
+        found = list(place)
+    else:
+        raise ToolDefinitionError(f"{place!r} is no module and no list of functions.", hint="Import the module first.")
+    made = (one if isinstance(one, Tool) else _made_of(one, options) for one in found)
+    return list({one.name: one for one in made}.values()) if isinstance(place, ModuleType) else list(made)
+
+
+def _public(module: ModuleType) -> Iterable[Callable[..., object] | Tool]:
+    listed = getattr(module, "__all__", None)
+    for name in listed if listed is not None else vars(module):
+        value = getattr(module, name, None)
+        own = listed is not None or (not name.startswith("_") and getattr(value, "__module__", "") == module.__name__)
+        if isinstance(value, Tool) or (inspect.isroutine(value) and own):
+            yield value
 
 
 def _made_of(function: object, options: ToolOptions) -> Tool:

@@ -81,6 +81,11 @@ class ToolCall(Seam):
     def __call__(self, arguments: Mapping[str, Any], context: object = None, /) -> Awaitable[ToolResult]: ...
 
 
+async def only_listed(arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
+    """The call of a tool that can be found, and that nothing here runs."""
+    return ToolResult.failure("It was not called: this tool is only listed here, and nothing here runs it.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurrentCall:
     """The call that a tool is in. A tool whose effect must not happen twice passes both numbers on to what it changes.
@@ -122,7 +127,7 @@ class Tool:
     name: str
     description: str  # for finding it: one or two sentences
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])  # JSON Schema of an object
-    call: ToolCall
+    call: ToolCall = only_listed  # left out where a catalog is only searched, and something else runs its tools
     category: str = ""
     phrases: tuple[str, ...] = ()  # how people ask for it
     related: tuple[str, ...] = ()  # tools often used with it
@@ -131,6 +136,8 @@ class Tool:
     protocol: Protocol | None = None  # for using it: stands in the prompt only while the tool is active
     extraction: Extractor | None = None  # where its result holds entities
     timeout: float | None = None  # seconds, in place of the toolbox's limit
+    output_schema: Mapping[str, Any] | None = None  # JSON Schema of its result; no model reads it
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])  # the application's own; as above
     # For agents of Pydantic AI, which have the same words.
     retries: int | None = None  # after `ModelRetry`; left out, as many as the agent allows
     strict: bool | None = None  # whether the provider holds the model to the schema
@@ -152,6 +159,9 @@ class Tool:
         checked_limit(name, "retries", self.retries, int)
         checked_callable(name, "call", self.call)
         checked_schema(name, self.parameters)
+        checked(name, "metadata", self.metadata, Mapping)
+        if self.output_schema is not None:
+            checked(name, "output_schema", self.output_schema, Mapping)
         if isinstance(cast("object", self.protocol), str):
             object.__setattr__(self, "protocol", Protocol.from_text(cast("str", self.protocol)))
         if self.protocol is not None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -13,6 +12,7 @@ from toolcrib.errors import MissingExtraError, SourceError, ToolDefinitionError
 from toolcrib.sources.mcp.config import McpLimits, McpServer
 from toolcrib.sources.names import ToolNames
 from toolcrib.sources.source import Clock, ReportsProgress, SourceState, SourceTools, ToolSink
+from toolcrib.tools.definitions import risk_by
 from toolcrib.tools.result import ToolResult, as_json
 from toolcrib.tools.text import clean, clean_words
 from toolcrib.tools.tool import Risk, Tool
@@ -212,24 +212,6 @@ def _decoded_bytes(data: str) -> int:
 # From the definition of an MCP tool to a `Tool`: texts are cleaned, and hints never lower the risk of its name.
 
 MOST_DESCRIPTION_CHARACTERS = 2_000
-# First words of names of destructive tools. Many servers set no hints, and hints cannot be trusted.
-_DESTRUCTIVE = frozenset(
-    [
-        "delete",
-        "remove",
-        "drop",
-        "destroy",
-        "erase",
-        "purge",
-        "wipe",
-        "truncate",
-        "uninstall",
-        "terminate",
-        "kill",
-        "revoke",
-    ]
-)
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,10 +269,5 @@ def risk_of(definition: mcp_types.Tool) -> Risk:
 
     A tool with the read-only hint is safe; a policy can distrust hints by source.
     """
-    hints = definition.annotations or mcp_types.ToolAnnotations()
-    words = _WORD.findall(definition.name)
-    if words and words[0].casefold() in _DESTRUCTIVE:
-        return Risk.DESTRUCTIVE
-    if hints.read_only_hint is True:
-        return Risk.SAFE
-    return Risk.DESTRUCTIVE if hints.destructive_hint is True else Risk.MODERATE
+    hints = definition.annotations
+    return risk_by(definition.name, hints.model_dump(by_alias=True) if hints else None)

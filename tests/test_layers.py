@@ -26,6 +26,7 @@ AT_LOAD: dict[str, set[str]] = {
     "postgres": {"catalog", "policy", "search", "sources.source", "stores", "tools"},
     "agent": {"catalog", "credentials", "discovery", "memory", "policy", "search", "stores", "tools"},
     "evals": {"search", "tools"},
+    "integrations": {"catalog", "discovery", "search", "tools"},
     "apps": {
         "agent", "catalog", "credentials", "discovery", "policy", "search", "sources", "stores", "tools", "yaml_file",
     },

@@ -1,10 +1,10 @@
 # The same commands for people and CI. Each target sets up what it needs in .venv, from a machine
-# that has only python3 (with venv and pip); uv is used when it is on the PATH.
+# that has only python3 (with venv and pip); uv is used when it is on the PATH or in .venv.
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-UV     := $(shell command -v uv 2>/dev/null)
+UV     := $(shell command -v uv 2>/dev/null || command -v $(BIN)/uv 2>/dev/null)
 INSTALL := $(if $(UV),"$(UV)" pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check)
 
 # Compiled files are kept, also where the environment says otherwise: tests start hundreds of processes.

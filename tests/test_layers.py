@@ -28,6 +28,7 @@ AT_LOAD: dict[str, set[str]] = {
         "catalog", "credentials", "discovery", "memory", "policy", "search", "sources.toolset", "stores", "tools",
     },
     "evals": {"search", "tools"},
+    "integrations": {"catalog", "discovery", "search", "tools"},
     "apps": {
         "agent", "catalog", "credentials", "discovery", "policy", "search", "sources", "stores", "tools", "yaml_file",
     },

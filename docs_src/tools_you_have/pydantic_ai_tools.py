@@ -13,7 +13,7 @@ class User:
     is_admin: bool = False
 
 
-crm = FunctionToolset[User](id="crm")
+crm: FunctionToolset[User] = FunctionToolset(id="crm")
 
 
 @crm.tool
@@ -32,14 +32,15 @@ catalog = Catalog()
 catalog.add_toolset(crm)
 assert catalog.get("close_account").confirm  # it asked before, and it does now
 
-for_some = FunctionToolset[User]([crm.tools["close_account"]], id="admin").prefixed("admin")
-catalog.add_toolset(for_some.filtered(lambda ctx, definition: ctx.deps.is_admin), name="admin")
+for_admins = crm.prefixed("admin").filtered(lambda ctx, definition: ctx.deps.is_admin)
+catalog.add_toolset(for_admins, name="admin")
 
 
 async def main() -> None:
     search = ("tool_search", {"query": "look up a customer"})
     model = scripted_model(search, ("find_customer", {"name": "Ada"}), "A customer of yours.")
-    agent = Agent(model, toolsets=[CribToolset[User](catalog)], deps_type=User)
+    tools: CribToolset[User] = CribToolset(catalog)
+    agent = Agent(model, toolsets=[tools], deps_type=User)
     done = await agent.run("Who is Ada?", deps=User("Bo"))
     assert done.output == "A customer of yours."
     assert "Ada, a customer of Bo" in str(done.all_messages())  # called with the run's own context

@@ -247,10 +247,14 @@ class GatewayError(ToolcribError):
 
 
 class MissingExtraError(ToolcribError, ImportError):
-    """A feature whose optional packages are not installed. It is an `ImportError` too, for those who try and go on."""
+    """A feature whose optional packages are not installed. It is an `ImportError` too, for those who try and go on.
 
-    def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs packages that are not installed.", hint=f"pip install 'toolcrib[{extra}]'")
+    They come with an extra of ours, or are `install`, by that name: the framework that the feature is for.
+    """
+
+    def __init__(self, feature: str, extra: str = "", *, install: str = "") -> None:
+        hint = f"pip install {install}" if install else f"pip install 'toolcrib[{extra}]'"
+        super().__init__(f"{feature} needs packages that are not installed.", hint=hint)
         self.extra = extra
 
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from toolcrib.agent.models import model_for as model_for
     from toolcrib.agent.prompt import Prompt as Prompt, section_names as section_names
     from toolcrib.agent.runner import collect as collect, confirm as confirm, run as run, stream as stream
-    from toolcrib.agent.tool_search import ToolcribSearch as ToolcribSearch
     from toolcrib.agent.toolset import CribToolset as CribToolset
 
 _HOMES = {
@@ -48,7 +47,6 @@ _HOMES = {
     "ToolDiscoveryStart": "toolcrib.agent.events",
     "ToolFinished": "toolcrib.agent.events",
     "ToolStarted": "toolcrib.agent.events",
-    "ToolcribSearch": "toolcrib.agent.tool_search",
     "ToolsEnabled": "toolcrib.agent.events",
     "UsageEvent": "toolcrib.agent.events",
     "Warning": "toolcrib.agent.events",

@@ -5,8 +5,8 @@ from pydantic_ai import Agent, Tool
 from pydantic_ai.capabilities import ToolSearch
 
 from tests.support.agent import Shop, scripted
-from toolcrib.agent.tool_search import ToolcribSearch
 from toolcrib.errors import UnknownToolError
+from toolcrib.integrations.pydantic_ai import ToolcribSearch
 from toolcrib.testing import assert_finds
 
 

@@ -124,6 +124,11 @@ class Settings:
         return _user_data() / "locks"
 
     @property
+    def confirmations(self) -> Path:
+        """Calls through gateways that wait for a yes in a terminal, readable by their owner alone."""
+        return _user_data() / "confirmations.db"
+
+    @property
     def logins(self) -> Path:
         """Where logins to servers elsewhere are kept, readable by their owner alone."""
         return _user_data() / "logins"

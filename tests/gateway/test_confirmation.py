@@ -13,9 +13,11 @@ from mcp_types import (
 )
 
 from tests.support.gateway import ERAS, SOON, TOKEN, call, entry, in_memory, made_gateway, over_http, serving, text
+from toolcrib.catalog.approvals import pin_of
 from toolcrib.discovery.confirmation import PendingApproval
 from toolcrib.gateway.clients import can_elicit
-from toolcrib.gateway.confirmation import PendingConfirmations, is_confirmed, question
+from toolcrib.gateway.confirmation import PendingConfirmations, is_confirmed
+from toolcrib.gateway.limits import GatewayLimits
 from toolcrib.policy.policy import Policy, Rule
 
 pytestmark = pytest.mark.anyio
@@ -94,12 +96,13 @@ async def test_over_http_too(era: str) -> None:
 @pytest.mark.process
 @pytest.mark.parametrize("era", ERAS)
 async def test_where_the_user_can_be_asked_no_argument_replaces_them(era: str) -> None:
-    questions = PendingConfirmations()
     user = User("decline", None)
-    gateway = made_gateway({"s": entry()}, confirmations=questions)
+    gateway = made_gateway({"s": entry()}, let_models_confirm=True)
     async with asyncio.timeout(SOON), in_memory(gateway, era, elicitation_callback=user) as client:
-        pending = PendingApproval.of(DELETE, ARGUMENTS)
-        code = questions.ask(pending, "local")  # even a code that is real
+        await gateway.sources.wait_until_settled()
+        definition = pin_of(gateway.quarantine.catalog.get(DELETE)).digest
+        binding = f"{PendingApproval.of(DELETE, ARGUMENTS).digest} {definition}"
+        code = gateway.confirmations.forms.ask(binding, "local")  # even a code that is real
         assert (await call(client, DELETE, ARGUMENTS, confirmed=code)).is_error
         assert (await call(client, DELETE, {**ARGUMENTS, "confirmed": code})).is_error
     assert len(user.asked) == 2
@@ -107,8 +110,9 @@ async def test_where_the_user_can_be_asked_no_argument_replaces_them(era: str) -
 
 @pytest.mark.process
 @pytest.mark.parametrize("era", ERAS)
-async def test_clients_that_cannot_ask_get_a_code_for_exactly_this_call(era: str) -> None:
-    async with asyncio.timeout(SOON), in_memory(made_gateway({"s": entry()}), era) as client:
+async def test_where_models_may_confirm_they_get_a_code_for_exactly_this_call(era: str) -> None:
+    gateway = made_gateway({"s": entry()}, let_models_confirm=True)
+    async with asyncio.timeout(SOON), in_memory(gateway, era) as client:
         assert "confirmed" in (await client.list_tools()).tools[2].input_schema["properties"]
         first = await call(client, DELETE, ARGUMENTS)
         assert not first.is_error
@@ -157,7 +161,7 @@ async def test_a_question_belongs_to_one_caller_and_is_answered_once() -> None:
 
 @pytest.mark.process
 async def test_two_callers_do_not_answer_for_each_other() -> None:
-    gateway = made_gateway({"s": entry()})
+    gateway = made_gateway({"s": entry()}, let_models_confirm=True)
     with serving(gateway, tokens={TOKEN: "ann", "another-token": "bob"}) as url:
         async with asyncio.timeout(SOON), over_http(url) as ann, over_http(url, token="another-token") as bob:
             code = text(await call(ann, DELETE, ARGUMENTS)).split('"confirmed": "')[1].split('"')[0]
@@ -167,17 +171,34 @@ async def test_two_callers_do_not_answer_for_each_other() -> None:
 def test_questions_become_too_old_and_do_not_pile_up() -> None:
     now = 0.0
     questions = PendingConfirmations(clock=lambda: now, seconds=10)
-    pending = PendingApproval.of("a", {})
-    codes = [questions.ask(pending, "me") for _ in range(1_001)]
-    assert not questions.take(codes[0], pending, "me")
-    assert questions.take(codes[1], pending, "me")
+    codes = [questions.ask("a call", "me") for _ in range(1_001)]
+    assert not questions.take(codes[0], "a call", "me")
+    assert questions.take(codes[1], "a call", "me")
     now = 11.0
-    assert not questions.take(codes[2], pending, "me")
+    assert not questions.take(codes[2], "a call", "me")
 
 
-def test_a_long_question_tells_how_long_it_is() -> None:
-    asked = question(PendingApproval.of("a", {"text": "x" * 5_000 + "\u200b"}))
-    assert asked.endswith("... (5,017 characters in all)")
+@pytest.mark.process
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_form_shows_every_argument_or_the_call_is_refused(era: str) -> None:
+    """What is cut off could be what matters: `z_target: PRODUCTION` behind four thousand characters."""
+    user = User()
+    hidden = {"text": "x" * 4_000, "title": "y" * 600, "z_target": "PRO\u200bDUCTION"}
+    tools = [{"name": "delete_all", "inputSchema": {"type": "object"}}]
+    limits = GatewayLimits(form_characters=5_000)
+    gateway = made_gateway({"s": entry(tools=tools)}, limits=limits)
+    async with asyncio.timeout(SOON), in_memory(gateway, era, elicitation_callback=user) as client:
+        assert not (await call(client, DELETE, hidden)).is_error
+        assert user.asked[0].endswith(f'"title":"{"y" * 600}","z_target":"PRO\\u200bDUCTION"}}')
+        refused = await call(client, DELETE, {**hidden, "text": "x" * 5_000})
+    assert (refused.is_error, len(user.asked)) == (True, 1)
+    assert text(refused) == snapshot(
+        "s__delete_all was not called: the user has to agree to its arguments, and 5,652 characters are "
+        "more than a form shows whole (5,000). Do it in smaller steps, or tell the user."
+    )
+
+
+def test_no_answer_is_no_yes() -> None:
     assert not is_confirmed(None)
     assert not can_elicit(None)
 

@@ -25,7 +25,7 @@ BROKEN = {
 
 async def test_five_of_twenty_are_broken_and_fifteen_work() -> None:
     good = {f"good{number}": entry() for number in range(15)}
-    gateway = made_gateway(good | BROKEN, limits=LIMITS, special=dict.fromkeys(BROKEN, SHORT))
+    gateway = made_gateway(good | BROKEN, server_limits=LIMITS, special=dict.fromkeys(BROKEN, SHORT))
     async with asyncio.timeout(LONG), in_memory(gateway) as client:
         assert len((await client.list_tools()).tools) == 3  # waits for nobody
         answers = await asyncio.gather(*(call(client, f"{name}__echo", {"text": name}) for name in good))
@@ -49,7 +49,7 @@ async def test_what_goes_wrong_in_a_call_is_told_and_hurts_nobody_else() -> None
         "refuse": entry(call={"echo": "refuse"}),
         "good": entry(),
     }
-    gateway = made_gateway(told, limits=LIMITS)
+    gateway = made_gateway(told, server_limits=LIMITS)
     async with asyncio.timeout(LONG), in_memory(gateway) as client:
         await gateway.sources.wait_until_settled()
         answers = await asyncio.gather(*(call(client, f"{name}__echo", {"text": "fine"}) for name in told))
@@ -73,7 +73,7 @@ async def test_what_goes_wrong_in_a_call_is_told_and_hurts_nobody_else() -> None
 
 
 async def test_a_server_that_died_is_there_again_for_the_next_call(tmp_path: object) -> None:
-    gateway = made_gateway({"s": entry(call={"delete_all": "die"})}, limits=LIMITS)
+    gateway = made_gateway({"s": entry(call={"delete_all": "die"})}, server_limits=LIMITS, let_models_confirm=True)
     async with asyncio.timeout(LONG), in_memory(gateway) as client:
         code = text(await call(client, "s__delete_all")).split('"confirmed": "')[1].split('"')[0]
         assert "ended" in text(await call(client, "s__delete_all", confirmed=code))

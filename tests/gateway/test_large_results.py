@@ -7,6 +7,7 @@ import pytest
 from mcp_types import CallToolResult, ImageContent, TextContent
 
 from tests.support.gateway import SOON, TOKEN, call, entry, in_memory, made_gateway, over_http, serving, text
+from toolcrib.gateway.limits import GatewayLimits
 from toolcrib.gateway.surface import LargeResults
 
 BIG = {"call": {"echo": "big"}, "bytes": 1_050}
@@ -16,7 +17,7 @@ BIG = {"call": {"echo": "big"}, "bytes": 1_050}
 @pytest.mark.anyio
 async def test_a_long_answer_is_read_in_pieces() -> None:
     for surface, run, inner in (("search", "call_tool", "arguments"), ("browse", "execute_tool", "params")):
-        gateway = made_gateway({"s": entry(**BIG)}, large_results=LargeResults(500), surface=surface)
+        gateway = made_gateway({"s": entry(**BIG)}, limits=GatewayLimits(result_characters=500), surface=surface)
         async with asyncio.timeout(SOON), in_memory(gateway) as client:
 
             async def read(name: str, arguments: dict[str, object], run: str = run, inner: str = inner) -> str:
@@ -37,7 +38,7 @@ async def test_a_long_answer_is_read_in_pieces() -> None:
 @pytest.mark.process
 @pytest.mark.anyio
 async def test_nobody_reads_what_another_asked_for() -> None:
-    gateway = made_gateway({"s": entry(**BIG)}, large_results=LargeResults(500))
+    gateway = made_gateway({"s": entry(**BIG)}, limits=GatewayLimits(result_characters=500))
     with serving(gateway, tokens={TOKEN: "ann", "another-token": "bob"}) as url:
         async with asyncio.timeout(SOON), over_http(url) as ann, over_http(url, token="another-token") as bob:
             cut = text(await call(ann, "s__echo"))
@@ -54,20 +55,20 @@ def words(content: str) -> TextContent:
 
 def test_what_fits_is_the_very_same() -> None:
     fits = CallToolResult(content=[words("x" * 800)], structured_content={"a": 1})
-    assert LargeResults(500).fit(fits, "me") is fits
+    assert LargeResults(GatewayLimits(result_characters=500)).fit(fits, "me") is fits
 
 
 def test_pictures_stay_and_data_that_is_too_large_goes_as_text() -> None:
     picture = ImageContent(type="image", data="AA==" * 100, mime_type="image/png")
     long = CallToolResult(content=[words("short"), picture], structured_content={"a": "y" * 900})
-    cut = LargeResults(500).fit(long, "me")
+    cut = LargeResults(GatewayLimits(result_characters=500)).fit(long, "me")
     assert isinstance(cut.content[0], TextContent)
     assert cut.content[0].text.startswith('{"a":"yyy')
     assert (cut.content[1], cut.structured_content) == (picture, None)
 
 
 def test_only_so_much_is_kept() -> None:
-    results = LargeResults(10, 1_500)
+    results = LargeResults(GatewayLimits(result_characters=10, kept_results_characters=1_500))
     cuts = [results.fit(CallToolResult(content=[words(sign * 1_000)]), "me") for sign in "ab"]
     handles = [str(cut.content[0]).split('"handle": "')[1].split('"')[0] for cut in cuts]
     assert [handle in results for handle in handles] == [False, True]

@@ -57,7 +57,7 @@ async def test_a_tool_that_changes_in_mid_session_is_gone_until_it_is_approved(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lock = tmp_path / "tools.lock"
-    gateway = made_gateway({"s": entry(call={"delete_all": "change"})}, lock=lock, policy=None)
+    gateway = made_gateway({"s": entry(call={"delete_all": "change"})}, lock=lock, let_models_confirm=True)
     async with asyncio.timeout(SOON), in_memory(gateway) as client:
         assert "s__echo" in text(await client.call_tool("search_tools", {"query": SEARCH}))
         confirmed = await call(client, "s__delete_all")

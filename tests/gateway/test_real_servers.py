@@ -94,7 +94,7 @@ async def test_eight_real_servers_work_behind_one_gateway(programs: Programs, tm
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)  # noqa: ASYNC221  # some milliseconds
     (tmp_path / "note.txt").write_text("Remember the milk.")
     servers = entries(programs, tmp_path)
-    gateway = made_gateway(servers, limits=McpLimits(connect_seconds=120, list_seconds=120, call_seconds=60))
+    gateway = made_gateway(servers, server_limits=McpLimits(connect_seconds=120, list_seconds=120, call_seconds=60))
     entity = {"name": "crib", "entityType": "room", "observations": ["It holds tools."]}
     thought = {"thought": "One.", "nextThoughtNeeded": False, "thoughtNumber": 1, "totalThoughts": 1}
     calls: list[tuple[str, dict[str, Any], str]] = [
@@ -142,7 +142,9 @@ async def test_a_tool_that_deletes_asks_first_whatever_server_has_it(programs: P
     servers = entries(programs, tmp_path)
     if "memory" not in servers:
         pytest.skip("; ".join(programs.missing))
-    gateway = made_gateway({"memory": servers["memory"]}, limits=McpLimits(connect_seconds=120, list_seconds=120))
+    gateway = made_gateway(
+        {"memory": servers["memory"]}, server_limits=McpLimits(connect_seconds=120, list_seconds=120)
+    )
     async with asyncio.timeout(LONG), in_memory(gateway) as client:
         asked = await call(client, "memory__delete_entities", {"entityNames": ["crib"]})
         assert text(asked).startswith("requires_confirmation: memory__delete_entities was not called.")

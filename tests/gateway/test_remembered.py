@@ -7,6 +7,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.support.gateway import SOON, call, entry, in_memory, made_gateway, text
+from toolcrib.gateway.limits import GatewayLimits
 from toolcrib.gateway.server import ToolCache
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
@@ -73,7 +74,7 @@ async def test_a_broken_memory_is_none(tmp_path: Path) -> None:
 
 async def test_the_first_search_waits_a_moment_and_no_longer(tmp_path: Path) -> None:
     servers = {"s": entry(), "slow": entry(start="hang")}
-    gateway = made_gateway(servers, startup_wait_seconds=1)
+    gateway = made_gateway(servers, limits=GatewayLimits(startup_wait_seconds=1))
     async with asyncio.timeout(SOON), in_memory(gateway) as client:
         await gateway.sources.sources[0].wait_until_settled()
         first = text(await client.call_tool("search_tools", {"query": "paint a picture of the moon"}))

@@ -21,6 +21,7 @@ from tests.support.mcp_servers import SCRIPTED
 from toolcrib.catalog.approvals import Lock, Quarantine
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.gateway.http import PATH, http_server
+from toolcrib.gateway.limits import GatewayLimits
 from toolcrib.gateway.server import Gateway
 from toolcrib.serving import Options, address, bind_socket
 from toolcrib.sources.mcp.config import McpLimits, read_mcp_server
@@ -49,13 +50,13 @@ def made_gateway(
     servers: dict[str, dict[str, Any]],
     *,
     lock: Path | None = None,
-    limits: McpLimits | None = None,
+    server_limits: McpLimits | None = None,
     special: dict[str, McpLimits] | None = None,
     **options: Any,
 ) -> Gateway:
     """A gateway in this process; `special` has limits for some of its servers, the others are patient."""
-    limits = limits or PATIENT
-    options.setdefault("startup_wait_seconds", SOON)
+    limits = server_limits or PATIENT
+    options.setdefault("limits", GatewayLimits(startup_wait_seconds=SOON))
     quarantine = Quarantine(Catalog())
     group = SourceGroup(
         McpSource(read_mcp_server(name, one), quarantine, limits=(special or {}).get(name, limits))

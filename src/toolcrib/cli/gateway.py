@@ -6,7 +6,8 @@ import secrets
 import signal
 import sys
 from collections.abc import Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
@@ -35,7 +36,6 @@ from toolcrib.errors import GatewayError, require
 from toolcrib.settings import Settings, is_postgres
 
 if TYPE_CHECKING:
-    from toolcrib.catalog.approvals import Approvals
     from toolcrib.gateway.server import Gateway, SurfaceName
     from toolcrib.serving import Options
 
@@ -142,58 +142,10 @@ def install(
     return 0
 
 
-def approve(*names: str, lock: str, yes: Flag = False, json: Json = False) -> int:
-    """Show which definitions are held back and how they differ from the approved ones, and approve them.
-
-    Example: `toolcrib gateway approve --lock tools.lock github__create_issue`
-
-    Args:
-        names: The tools to approve; all that are held back if none is given.
-        lock: The file of approved definitions, or the database in which gateways share them.
-        yes: Approve without asking.
-    """
-    require("gateway", "The gateway")
-    from toolcrib.catalog.approvals import open_lock
-
-    if not is_postgres(lock) and not Path(lock).exists():
-        raise GatewayError(f"{lock}: there is no such file.", hint="Start the gateway with --lock first.")
-    with closing(open_lock(lock)) as held:
-        return _approve(held, names, yes=yes, json=json)
-
-
-def _approve(held: "Approvals", names: Sequence[str], *, yes: bool, json: bool) -> int:
-    from toolcrib.catalog.approvals import difference
-
-    waiting = held.waiting()
-    if unknown := [name for name in names if name not in waiting]:
-        raise GatewayError(
-            f"{unknown[0]!r} is not held back.", hint=f"There are: {', '.join(waiting)}" if waiting else None
-        )
-    chosen = {name: pin for name, pin in waiting.items() if not names or name in names}
-    differences = {name: difference(name, held.pins.get(name), pin) for name, pin in chosen.items()}
-    if not json:
-        say("\n\n".join(differences.values()) or "Nothing is held back.")
-    agreed = bool(chosen) and (yes or (not json and _agrees(len(chosen))))
-    if agreed:
-        held.approve(chosen)
-        left = {name: pin for name, pin in waiting.items() if name not in chosen}
-        held.write_waiting(left, {pin.source for pin in waiting.values()})
-        note(f"Approved: {', '.join(chosen)}.")
-    if json:
-        write_json({"held_back": differences, "approved": list(chosen) if agreed else []})
-    return 0 if agreed or not chosen else NEGATIVE
-
-
-def _agrees(number: int) -> bool:
-    if not sys.stdin.isatty():
-        note("Nothing was approved: give --yes.")
-        return False
-    answer = input(f"Approve {'this tool' if number == 1 else f'these {number} tools'}? [y/N] ")
-    return answer.strip().casefold() in ("y", "yes")
-
-
 HOST = "127.0.0.1"
 CALLER = "http"  # who has a token without a name
+
+DryRun: TypeAlias = Annotated[bool, Parameter(name=("--dry-run", "--check"), negative=(), show_default=False)]
 
 app = App(name="gateway", default_parameter=Parameter(negative=()))
 
@@ -212,9 +164,11 @@ def gateway(
     allow_host: Names = (),
     allow_origin: Names = (),
     timeout: float = SECONDS,
+    limit: Names = (),
+    let_models_confirm: Flag = False,
     embedder: EmbedderName = None,
     index: IndexPlace = "memory",
-    dry_run: Flag = False,
+    dry_run: DryRun = False,
     json: Json = False,
 ) -> int:
     """Serve the tools of many MCP servers as one MCP server, behind three tools: search_tools, get_tool, call_tool.
@@ -242,6 +196,9 @@ def gateway(
         allow_host: A name by which the gateway may be called, besides `host`.
         allow_origin: A page elsewhere that may use it, such as `https://desk.example`.
         timeout: How long a server may take to start, in seconds.
+        limit: A limit as NAME=VALUE, such as `call_seconds=120`; may be given several times. The guide lists them.
+        let_models_confirm: In clients that cannot ask their user, answer a risky call with a code that the model can
+            send by itself. Without it such a call waits for `toolcrib gateway confirm` in a terminal.
         dry_run: Start every server once, tell what would be served and what is held back, and end.
     """
     require("gateway", "The gateway")
@@ -262,6 +219,8 @@ def gateway(
         activate=activate,
         embedder=embedder,
         index=index,
+        limits=limit,
+        let_models_confirm=let_models_confirm,
     )
     if dry_run:
         return asyncio.run(looked_through(made, json=json))
@@ -271,7 +230,7 @@ def gateway(
         _quiet()
         asyncio.run(_over_stdio(made))
         return 0
-    options = _options(http, host, (*token, *settings.tokens), allow_host, allow_origin)
+    options = _options(http, host, (*token, *settings.tokens), allow_host, allow_origin, limit)
     from toolcrib.gateway.http import PATH, http_server
     from toolcrib.serving import address, bind_socket
 
@@ -296,28 +255,34 @@ def make_gateway(
     activate: bool = False,
     embedder: str | None = None,
     index: IndexPlace = "memory",
+    limits: Sequence[str] = (),
+    let_models_confirm: bool = False,
 ) -> "Gateway":
     """The gateway that the options describe. With `remember`, what servers list is kept for the next start."""
     from toolcrib.catalog.approvals import Quarantine, open_lock
     from toolcrib.gateway.install import is_a_gateway
+    from toolcrib.gateway.limits import ChosenLimits
+    from toolcrib.gateway.pending import WaitingCalls
     from toolcrib.gateway.server import Gateway, ToolCache
     from toolcrib.policy.reading import read_policy
     from toolcrib.sources.mcp.source import McpSource
     from toolcrib.sources.source import SourceGroup
 
+    chosen = ChosenLimits.of(limits)
     quarantine = Quarantine(Catalog())
     if catalog is not None:
         sources = SourceGroup([shared_source(catalog, quarantine, paths, seconds)])
     else:
         sources = SourceGroup(
             source
-            for source in open_sources(paths, quarantine, seconds)
+            for source in open_sources(paths, quarantine, seconds, limits=chosen.servers)
             if not (isinstance(source, McpSource) and is_a_gateway(source.server))
         )
     rules = read_policy(policy) if policy else None
     if lock is not None:
         quarantine.lock = open_lock(lock, [source.name for source in sources.sources], keep=remember)
     folder = settings.cache / "gateway"
+    label = ", ".join(path.name for path in paths) or "shared catalog"
     return Gateway(
         sources,
         quarantine,
@@ -326,6 +291,9 @@ def make_gateway(
         activate=activate,
         index=shared_index(quarantine.catalog, index, postgres_place(catalog) if catalog else None, embedder),
         tool_cache=ToolCache(folder) if remember else None,
+        limits=chosen.gateway,
+        waiting_calls=WaitingCalls(settings.confirmations, label=label, seconds=chosen.gateway.answer_seconds),
+        let_models_confirm=let_models_confirm,
     )
 
 
@@ -346,14 +314,22 @@ async def _over_stdio(made: "Gateway") -> None:
         await made.server.run(incoming, outgoing, made.server.create_initialization_options())
 
 
-def _options(port: int, host: str, tokens: Sequence[str], hosts: Sequence[str], origins: Sequence[str]) -> "Options":
+def _options(
+    port: int,
+    host: str,
+    tokens: Sequence[str],
+    hosts: Sequence[str],
+    origins: Sequence[str],
+    limits: Sequence[str],
+) -> "Options":
+    from toolcrib.gateway.limits import ChosenLimits
     from toolcrib.serving import Options, is_loopback
 
     if not tokens and is_loopback(host):
         made = secrets.token_urlsafe(24)
         note(f"No token was given. This one is good until the gateway ends: {made}")
         tokens = (made,)
-    return Options(
+    options = Options(
         host=host,
         port=port,
         tokens={secret: name or CALLER for secret, name in tenants(tokens).items()},
@@ -363,6 +339,7 @@ def _options(port: int, host: str, tokens: Sequence[str], hosts: Sequence[str], 
         requests_per_second=100,
         burst=400,
     )
+    return replace(options, **ChosenLimits.of(limits).http)
 
 
 def _quiet() -> None:
@@ -373,4 +350,5 @@ def _quiet() -> None:
 
 
 app.command(install)
-app.command(approve)
+app.command("toolcrib.cli.approvals:approve")
+app.command("toolcrib.cli.approvals:confirm")

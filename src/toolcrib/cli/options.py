@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
@@ -165,9 +166,17 @@ SECONDS = 30.0
 
 
 def open_sources(
-    paths: Sequence[Path], catalog: "ToolSink", seconds: float, *, read: "ReadServers | None" = None
+    paths: Sequence[Path],
+    catalog: "ToolSink",
+    seconds: float,
+    *,
+    read: "ReadServers | None" = None,
+    limits: Mapping[str, Any] | None = None,
 ) -> "list[McpSource | OpenApiSource]":
-    """Create a source for each server in the files. `read=named_servers` also reads the servers of app files."""
+    """Create a source for each server in the files. `read=named_servers` also reads the servers of app files.
+
+    `limits` are fields of `McpLimits` that somebody set.
+    """
     require_mcp("An MCP server")
     from toolcrib.sources.mcp.config import McpLimits, read_mcp_servers
     from toolcrib.sources.mcp.login import saved_login
@@ -176,10 +185,10 @@ def open_sources(
 
     documents = [path for path in paths if _is_openapi(path)]
     servers = (read or read_mcp_servers)(path for path in paths if path not in documents)
-    limits = McpLimits(connect_seconds=seconds, list_seconds=seconds)
+    chosen = replace(McpLimits(connect_seconds=seconds, list_seconds=seconds), **(limits or {}))
     logins = Settings.from_environment().logins
     return [
-        *(McpSource(server, catalog, limits=limits, auth=saved_login(server, logins)) for server in servers),
+        *(McpSource(server, catalog, limits=chosen, auth=saved_login(server, logins)) for server in servers),
         *(OpenApiSource(path.stem, path, catalog) for path in documents),
     ]
 

@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING
 from toolcrib._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from toolcrib.gateway.limits import GatewayLimits as GatewayLimits
+    from toolcrib.gateway.pending import WaitingCalls as WaitingCalls
     from toolcrib.gateway.server import Gateway as Gateway
 
 _HOMES = {
     "Gateway": "toolcrib.gateway.server",
+    "GatewayLimits": "toolcrib.gateway.limits",
+    "WaitingCalls": "toolcrib.gateway.pending",
 }
 __getattr__, __dir__ = lazy_names(__name__, _HOMES, extra="gateway")

@@ -22,14 +22,13 @@ from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.confirmation import digest
 from toolcrib.discovery.handover import Discovered
 from toolcrib.discovery.toolbox import Toolbox
+from toolcrib.gateway.limits import DEFAULT_LIMITS, GatewayLimits
 from toolcrib.gateway.surface import text_result
 from toolcrib.policy.policy import Decision
 from toolcrib.sources.mcp.questions import Question, Reply
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.text import clean
 from toolcrib.tools.tool import Tool
-
-ANSWER_SECONDS = 600.0  # how long a question waits for its answer
 
 
 def can_elicit(capabilities: mcp_types.ClientCapabilities | None) -> bool:
@@ -85,7 +84,7 @@ NO_USER = "The client of this call cannot ask its user."
 NO_PAGE = "The client of this call cannot open a page for its user."
 NO_MODEL = "The client of this call does not let servers use its model."
 NO_REPLY = "The client did not answer."
-_MOST_MESSAGE_CHARACTERS = 4_000
+TOO_LONG = "The question is longer than the user would be shown whole: {length:,} characters, at most {most:,}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +106,7 @@ class Conversation:
     """The context of a tool call: who called, and how to ask them."""
 
     caller: CallerContext
+    limits: GatewayLimits = DEFAULT_LIMITS
     questions: "asyncio.Queue[PendingQuestion]" = field(default_factory=lambda: asyncio.Queue[PendingQuestion]())
 
     @property
@@ -125,12 +125,13 @@ class Conversation:
 
     async def answer(self, server: str, question: Question) -> Reply | mcp_types.ErrorData:
         """Pass an upstream's question on to the client, with the name of the server in front of it."""
-        unsupported = _unsupported_reason(question, self.caller.request.session.client_capabilities)
-        if unsupported:
-            return mcp_types.ErrorData(code=mcp_types.INVALID_REQUEST, message=unsupported)
+        refused = _unsupported_reason(question, self.caller.request.session.client_capabilities)
+        refused = refused or _too_long(question, self.limits.form_characters)
+        if refused:
+            return mcp_types.ErrorData(code=mcp_types.INVALID_REQUEST, message=refused)
         named = _with_server_name(server, question)
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
+            async with asyncio.timeout(self.limits.answer_seconds):
                 return await (self._ask_by_result(named) if self.caller.is_modern else self._ask_in_session(named))
         except MCPError as error:
             return error.error
@@ -164,11 +165,19 @@ def _unsupported_reason(question: Question, capabilities: mcp_types.ClientCapabi
     return "" if elicitation is not None and elicitation.url is not None else NO_PAGE
 
 
+def _too_long(question: Question, most: int) -> str:
+    """Why a person could not read the question whole; empty if they can. Questions are never cut."""
+    if isinstance(question, mcp_types.CreateMessageRequest):
+        return ""
+    length = len(question.params.model_dump_json(by_alias=True, exclude_none=True))
+    return TOO_LONG.format(length=length, most=most) if length > most else ""
+
+
 def _with_server_name(server: str, question: Question) -> Question:
     """The question to a user, with the name of the server in front. A request to a model is not changed."""
     if isinstance(question, mcp_types.CreateMessageRequest):
         return question
-    message = f"{server} asks: {clean(question.params.message, _MOST_MESSAGE_CHARACTERS)}"
+    message = f"{server} asks: {clean(question.params.message, len(question.params.message))}"
     return mcp_types.ElicitRequest(params=question.params.model_copy(update={"message": message}))
 
 

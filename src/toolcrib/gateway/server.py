@@ -8,7 +8,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -22,11 +22,11 @@ from mcp.server.caching import CacheHint
 from mcp.server.lowlevel.server import Server
 from pydantic import ValidationError
 
-from toolcrib.catalog.approvals import Quarantine, write_json
+from toolcrib.catalog.approvals import Quarantine, pin_of, write_json
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.confirmation import PendingApproval
 from toolcrib.discovery.surfaces.browse import browse_surface
-from toolcrib.discovery.surfaces.display import SOURCE
+from toolcrib.discovery.surfaces.display import SOURCE, missing_sources
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.errors import GatewayError
 from toolcrib.gateway.clients import (
@@ -38,7 +38,9 @@ from toolcrib.gateway.clients import (
     LegacySessions,
     SuspendedCalls,
 )
-from toolcrib.gateway.confirmation import Answer, PendingConfirmations, ask_user, pop_code, with_code
+from toolcrib.gateway.confirmation import Answer, Confirmations, PendingConfirmations, ask_user, pop_code, with_code
+from toolcrib.gateway.limits import GatewayLimits
+from toolcrib.gateway.pending import WaitingCalls
 from toolcrib.gateway.surface import (
     CALLERS,
     INSTRUCTIONS,
@@ -61,13 +63,11 @@ from toolcrib.tools.tool import Tool
 
 # How long a request waits for servers that were just started.
 
-STARTUP_WAIT_SECONDS = 5.0  # how long the first searches wait for servers without cached tools
-
 
 class StartupWait:
     """Delays a request while a server that it needs is starting. It never waits for a server that is not needed."""
 
-    def __init__(self, catalog: Catalog, seconds: float = STARTUP_WAIT_SECONDS) -> None:
+    def __init__(self, catalog: Catalog, seconds: float) -> None:
         self._catalog = catalog
         self._seconds = seconds
         self._until = 0.0
@@ -156,13 +156,15 @@ class ToolCache:
 
 SurfaceName: TypeAlias = Literal["search", "browse"]
 _TOOL_LIST_TTL_MILLISECONDS = 3_600_000
+UNAVAILABLE = "{tool} cannot be had now: {source}. {problem} Tell the user if the task needs it."
 
 
 class Gateway:
     """All sources behind one MCP server. A transport runs `server`, which starts and stops the sources.
 
     With `activate`, tools that a client of the older protocol finds are added to its list. Otherwise the list of tools
-    never changes.
+    never changes. Calls of clients that cannot ask their user wait in `waiting_calls`, or are refused. With
+    `let_models_confirm` their result holds a code instead, which gives the model the user's yes to give.
     """
 
     def __init__(
@@ -175,9 +177,9 @@ class Gateway:
         activate: bool = False,
         index: SearchIndex | None = None,
         tool_cache: ToolCache | None = None,
-        confirmations: PendingConfirmations | None = None,
-        large_results: LargeResults | None = None,
-        startup_wait_seconds: float = STARTUP_WAIT_SECONDS,
+        limits: GatewayLimits | None = None,
+        waiting_calls: WaitingCalls | None = None,
+        let_models_confirm: bool = False,
     ) -> None:
         self.sources = sources
         self.quarantine = quarantine
@@ -185,10 +187,16 @@ class Gateway:
         self._policy = replace(policy, rules=(allow_surface, *policy.rules)) if policy else Policy()
         self._surface: SurfaceName = surface
         self._tool_cache = tool_cache
-        self._confirmations = confirmations or PendingConfirmations()
-        self._large = large_results or LargeResults()
+        self._limits = limits or GatewayLimits()
+        self.confirmations = Confirmations(
+            forms=PendingConfirmations(seconds=self._limits.answer_seconds),
+            terminal=waiting_calls,
+            let_models_confirm=let_models_confirm,
+            limits=self._limits,
+        )
+        self._large = LargeResults(self._limits)
         self._suspended = SuspendedCalls()
-        self._startup_wait = StartupWait(quarantine.catalog, startup_wait_seconds)
+        self._startup_wait = StartupWait(quarantine.catalog, self._limits.startup_wait_seconds)
         self.saving: list[asyncio.Task[None]] = []  # each task ends when the tools of its source are cached
         self._toolboxes: dict[str, Toolbox] = {}
         self._legacy = LegacySessions(quarantine.catalog, self._make_toolbox) if activate else None
@@ -253,6 +261,9 @@ class Gateway:
             await self._startup_wait.end()
             await self._suspended.cancel_all()
             self.quarantine.close()
+            if self.confirmations.terminal is not None:
+                with suppress(GatewayError):  # what nobody could write needs no cleaning
+                    await asyncio.to_thread(self.confirmations.terminal.close)
             # Before the sources stop and take their tools away: other gateways may share the index.
             self._index.close()
             await self.sources.stop()
@@ -272,7 +283,8 @@ class Gateway:
     ) -> mcp_types.ListToolsResult:
         caller = CallerContext.of(ctx)
         session = self._legacy.of(caller) if self._legacy else None
-        listed = [_surface_tool(tool, can_elicit=caller.can_elicit) for tool in self.toolbox().surface]
+        codes = self.confirmations.let_models_confirm and not caller.can_elicit
+        listed = [_surface_tool(tool, codes=codes) for tool in self.toolbox().surface]
         found = session.list_found() if session else ()
         return mcp_types.ListToolsResult(
             tools=[*listed, *(found_definition(tool, self._policy.risk_of(tool)) for tool in found)]
@@ -289,13 +301,15 @@ class Gateway:
         if not of_surface and name not in (tool.name for tool in (session.found if session else ())):
             raise MCPError(mcp_types.INVALID_PARAMS, f"There is no tool named {name[:80]!r}.")
         arguments = dict(params.arguments or {})
-        code = pop_code(arguments) if name in CALLERS else None
+        code = pop_code(arguments) if name in CALLERS and self.confirmations.let_models_confirm else None
         self.quarantine.refresh()
         if of_surface:
             await self._startup_wait.wait(name, arguments)
         if session and of_surface:
             session.evict_unused()
-        conversation = Conversation(caller)
+        if of_surface and (unavailable := self._unavailable(toolbox, arguments.get("name"))):
+            return text_result(unavailable, failed=True)
+        conversation = Conversation(caller, self._limits)
         call = toolbox.call(name, arguments, conversation)
         # Only upstream tools ask questions, and only the newer protocol requires the call to be suspended meanwhile.
         may_suspend = caller.is_modern and (name in CALLERS or not of_surface)
@@ -303,13 +317,23 @@ class Gateway:
         if session and isinstance(result, ToolResult):
             await session.add_found(name, result, caller)
         if isinstance(result, ToolResult) and isinstance(result.value, PendingApproval):
-            confirmed = await ask_user(result.value, caller, params, code, self._confirmations)
+            pending = result.value
+            binding = _binding(pending, toolbox)
+            confirmed = await ask_user(pending, binding, caller, params, code, self.confirmations)
             if not isinstance(confirmed, bool):
                 return confirmed
-            pending = result.value
             call = toolbox.call(pending.tool, pending.arguments, conversation, approved=pending.approve())
             result = await (self._suspended.begin(call, conversation, params) if may_suspend else call)
         return self._answer(result, caller)
+
+    def _unavailable(self, toolbox: Toolbox, name: object) -> str:
+        """Why a tool that is not there cannot be had now: its server is not ready. Empty if there is another reason."""
+        if not isinstance(name, str) or toolbox.find(name.strip()):
+            return ""
+        own = next((source for source in self.sources.sources if _belongs_to(name.strip(), source)), None)
+        if own is None or not (missing := missing_sources(toolbox, {own.name: own.state})):
+            return ""
+        return UNAVAILABLE.format(tool=name.strip()[:80], source=missing[0], problem=own.problem).replace("  ", " ")
 
     def _answer(self, result: ToolResult | Answer, caller: CallerContext) -> Answer:
         if not isinstance(result, ToolResult):
@@ -324,7 +348,13 @@ class Gateway:
         return self._large.fit(answer, caller.name)
 
 
-def _surface_tool(tool: Tool, *, can_elicit: bool) -> mcp_types.Tool:
+def _binding(pending: PendingApproval, toolbox: Toolbox) -> str:
+    """What a yes is for: these arguments, for the tool as it is defined now."""
+    tool = toolbox.find(pending.tool)
+    return f"{pending.digest} {pin_of(tool).digest if tool else ''}"
+
+
+def _surface_tool(tool: Tool, *, codes: bool) -> mcp_types.Tool:
     runs = tool.name in CALLERS
-    schema = with_code(tool.parameters) if runs and not can_elicit else tool.parameters
+    schema = with_code(tool.parameters) if runs and codes else tool.parameters
     return surface_definition(tool, schema, runs=runs)

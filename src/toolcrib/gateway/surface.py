@@ -19,6 +19,7 @@ from toolcrib.discovery.surfaces.browse import SEARCH_TOOLS, call_by_name, get_t
 from toolcrib.discovery.surfaces.display import SOURCE, Display, SourceStates, missing_sources
 from toolcrib.discovery.surfaces.search import NO_QUERY, Query, discovered, not_searched, nothing_found, tools_found
 from toolcrib.discovery.toolbox import Toolbox
+from toolcrib.gateway.limits import GatewayLimits
 from toolcrib.sources.source import SourceState
 from toolcrib.tools.function import tool
 from toolcrib.tools.result import ToolResult, as_json
@@ -66,8 +67,6 @@ def found_definition(tool: Tool, risk: Risk) -> mcp_types.Tool:
 
 # Results that are too long for a model: the beginning is returned, and the whole text is kept for `read_result`.
 
-MOST_CHARACTERS = 50_000  # of one result, about 12,000 tokens
-_MOST_KEPT_CHARACTERS = 64_000_000
 _CUT_TOLERANCE_CHARACTERS = 300  # the line that says how to read on takes about as many
 READ_RESULT = "read_result"  # without `__`, so no server's tool can have this name
 
@@ -82,11 +81,9 @@ class Caller(Protocol):
 class LargeResults:
     """The latest long results, each readable only by its own caller. The oldest are dropped when there are too many."""
 
-    def __init__(
-        self, most_characters: int = MOST_CHARACTERS, most_kept_characters: int = _MOST_KEPT_CHARACTERS
-    ) -> None:
-        self._most = most_characters
-        self._most_kept = most_kept_characters
+    def __init__(self, limits: GatewayLimits) -> None:
+        self._most = limits.result_characters
+        self._most_kept = limits.kept_results_characters
         self._kept: OrderedDict[str, tuple[str, str]] = OrderedDict()  # by handle: caller and text
         self._size = 0
 
@@ -198,7 +195,7 @@ def _search_tools(display: Display, sources: SourceStates | None) -> Tool:
         found = await toolbox.search_async(query, limit=MOST_TOOLS)
         shown = tools_found(display, found, limit)
         confident = bool(shown) and is_confident(found)
-        missing = [] if confident else missing_sources(toolbox, sources)
+        missing = missing_sources(toolbox, sources, found=confident)
         if not shown:
             return nothing_found(display, query, missing, found.warnings)
         lines = [

@@ -5,6 +5,7 @@ and filler characters) are dropped. Line breaks become spaces, so that no descri
 everything has a length: one talkative tool must not fill the window. What a text *says* is not judged here.
 """
 
+import json
 import re
 import unicodedata
 from collections import Counter
@@ -23,6 +24,7 @@ _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800
 _SPOKEN_KEYS = ("description", "title", "$comment")  # what a schema says to people; nothing depends on its spelling
 _MOST_SPOKEN_CHARACTERS = 500
 _NOT_ASCII = re.compile(r"[^\x20-\x7e]")
+_NOT_PRINTABLE = re.compile(r"[^\n\x20-\x7e]")  # JSON holds a line break only where it was indented
 _READ_PER_SHOWN = 4  # characters looked at for each one shown: enough for padding, and no more than a glance
 
 
@@ -51,6 +53,14 @@ def shortened(text: str, most: int) -> str:
 def clean_json(value: object, *, words: bool = True) -> str:
     """Compact JSON with clean descriptions, or none; the rest is exact, and what cannot be seen stands as `\\u200b`."""
     return _NOT_ASCII.sub(_escaped, as_json(_with_clean_words(value, words)))
+
+
+def exact_json(value: object, *, indent: int | None = None) -> str:
+    """JSON with nothing left out, for a person who decides about it; what cannot be seen stands as `\\u200b`."""
+    text = as_json(value)
+    if indent is not None:
+        text = json.dumps(json.loads(text), ensure_ascii=False, indent=indent)
+    return _NOT_PRINTABLE.sub(_escaped, text)
 
 
 def clean_words(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -183,7 +183,7 @@ async def _search_tools(surface: tuple[Display, SourceStates | None], query: Que
     found = await display.toolbox.search_async(query, limit=MOST_TOOLS)
     shown = tools_found(display, found, limit)
     sure = bool(shown) and is_confident(found)
-    missing = [] if sure else missing_sources(display.toolbox, sources)
+    missing = missing_sources(display.toolbox, sources, found=sure)
     if not shown:
         return nothing_found(display, query, missing, found.warnings)
     head = "Found:" if sure else "Perhaps one of these:"

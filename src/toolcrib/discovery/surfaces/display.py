@@ -132,14 +132,20 @@ _sharing = Lock()
 SourceStates: TypeAlias = Mapping[str, SourceState] | Callable[[], Mapping[str, SourceState]]
 
 
-def missing_sources(toolbox: Toolbox, states: SourceStates | None) -> list[str]:
-    """Every source the caller may know of and cannot have now, such as `github (needs a login)`."""
+def missing_sources(toolbox: Toolbox, states: SourceStates | None, *, found: bool = False) -> list[str]:
+    """Every source the caller may know of and cannot have now, such as `github (needs a login)`.
+
+    If something that surely fits was found, only those that are still starting: theirs could fit better.
+    """
     known = states() if callable(states) else states or {}
     missing = {source: state for source, state in known.items() if state is not SourceState.READY}
     if not missing:
         return []
     seen = {tool.source for tool in toolbox.tools}
     held = {tool.source for tool in toolbox.catalog}
+    if found:
+        missing = {source: state for source, state in missing.items() if state is SourceState.STARTING}
+        missing = {source: state for source, state in missing.items() if source not in held}  # theirs are searched
     return [
         f"{label(source)} ({state})"
         for source, state in sorted(missing.items())

@@ -1,7 +1,7 @@
 """Which rules of a policy fit no tool. A misspelt rule would deny nothing, and nobody would notice.
 
-Rules are judged against the tools that are known. A rule for which a source that has not listed its tools yet may bring one
-is pending: it counts as soon as that tool is there, because a policy decides anew at each call.
+Rules are judged against the tools that are known. A rule for which a source that has not listed its tools yet may
+bring one is pending: it counts as soon as that tool is there, because a policy decides anew at each call.
 """
 
 import re

@@ -123,7 +123,7 @@ def test_no_retired_name_comes_back() -> None:
         module = ".".join(path.relative_to(SRC).with_suffix("").parts)
         if not module.startswith("toolcrib.agent.offline."):
             found += complaints(module, path.read_text(encoding="utf-8"))
-    assert found == []
+    assert not found, "\n".join(found)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 
 from toolcrib.errors import SourceConfigError
 from toolcrib.sources.openapi.document import OpenApiDocument, SchemaBundle
+from toolcrib.sources.web import origin_of
 from toolcrib.tools.schema import items, mapping
 
 WHOLE_BODY = "body"
@@ -191,8 +192,11 @@ def request_of(
         _sign(credential, headers, query, cookies)
     if cookies:
         headers["cookie"] = "; ".join(f"{name}={value}" for name, value in cookies)
-    ending = f"?{urlencode(query, quote_via=quote)}" if query else ""
-    return OpenApiRequest(method=method.upper(), url=f"{base_url}{path}{ending}", headers=headers, content=content)
+    ending = f"{'&' if '?' in path else '?'}{urlencode(query, quote_via=quote)}" if query else ""
+    url = f"{base_url}{path}{ending}"
+    if origin_of(url) != origin_of(base_url):  # whatever the document says: the key stays with its service
+        raise ValueError("its address would lead to another host.")
+    return OpenApiRequest(method=method.upper(), url=url, headers=headers, content=content)
 
 
 def _step(name: str, text: str) -> str:

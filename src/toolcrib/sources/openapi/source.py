@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -12,7 +13,7 @@ from urllib.parse import quote, urlsplit
 from toolcrib.errors import AddressRefusedError, SourceConfigError, SourceError, ToolDefinitionError, WebError
 from toolcrib.settings import Settings
 from toolcrib.sources.names import ToolNames, safe_prefix
-from toolcrib.sources.openapi.document import OpenApiDocument
+from toolcrib.sources.openapi.document import OpenApiDocument, checked_path
 from toolcrib.sources.openapi.request import Arguments, Credential, arguments_of, request_of
 from toolcrib.sources.source import DocumentSource, SourceState, ToolSink
 from toolcrib.sources.web import Web, WebGuard, WebLimits, WebResponse, keep_keys_out_of_logs
@@ -59,6 +60,8 @@ class OpenApiCall:
             asked = request_of(self.method, self.base_url, self.path, self.takes, arguments, self.credential)
         except ValueError as error:
             return ToolResult.failure(f"{self.service} was not called: {error}")
+        except AddressRefusedError:  # its message may hold the key
+            return ToolResult.failure(f"{self.service} was not called: these arguments make no address.")
         try:
             response = await self.web.fetch(
                 asked.url, method=asked.method, headers=asked.headers, content=asked.content, limits=self.limits
@@ -117,6 +120,7 @@ def _phrase(status: int) -> str:
 DOCUMENT_LIMITS = WebLimits(seconds=30, body_bytes=20_000_000)
 CALL_LIMITS = WebLimits(seconds=30, body_bytes=2_000_000)
 _MOST_DESCRIPTION_CHARACTERS = 1_000
+_AMBIGUOUS = re.compile(r"[\\?#@\x00-\x20\x7f]")
 
 
 class OpenApiSource(DocumentSource):
@@ -215,6 +219,7 @@ class OpenApiSource(DocumentSource):
             for scheme in map(document.resolved, schemes.values())
             if scheme.get("type") == "apiKey"
         )
+        checked_path(path)
         takes = arguments_of(document, item, said, hidden)
         credential, needs_key = self._credential(document, said, schemes)
         tag = next((tag for tag in items(said.get("tags")) if isinstance(tag, str)), self._name)
@@ -255,6 +260,11 @@ class OpenApiSource(DocumentSource):
         base_url = (self._base_url or document.base_url).rstrip("/")
         if not base_url.startswith(("http://", "https://")):
             raise SourceConfigError(f"{self._place}: it does not say where the service is.", hint="Give `base_url`.")
+        if _AMBIGUOUS.search(base_url):  # two readers of it could see two hosts
+            raise SourceConfigError(
+                f"{self._place}: {base_url[:80]!r} is no plain address of a service.",
+                hint="Give `base_url` without a user, `?`, `#`, backslashes and spaces.",
+            )
         from_the_web = self._place.startswith("http")
         if self._key and from_the_web and self._base_url is None and _origin(base_url) != _origin(self._place):
             # A document could send the key anywhere. The owner of the key decides where it may go.

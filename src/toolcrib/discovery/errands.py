@@ -41,6 +41,17 @@ _COMMANDS = frozenset(_VERBS.split())
 _WITH = re.compile(r"\s(?:with|including|mit|z|ze|con|avec|com|met|med|с|ile)\s", re.IGNORECASE)
 _AND_THE = re.compile(r",?\s+and\s+(?=(?:the|my|your|his|its|our|their|this|that|these|those)\s)", re.IGNORECASE)
 _COMMA = re.compile(r",\s+|[，、]\s*")
+# "En" joins in Dutch, and means "in" or "of it" in French and Spanish: it counts beside a word that only Dutch has.
+_DUTCH = re.compile(r"\b(?:het|een|naar|voor|mijn|deze|aan|uit|onze|alle|haal|maak|zet|zoek|stuur)\b", re.IGNORECASE)
+_DUTCH_AND = re.compile(r",?\s+en\s+(?=\w{3})", re.IGNORECASE)
+# Verbs that go on: Korean "-고", but not in a short noun such as 광고 or 보고, and Japanese "-して" before a new word.
+_GOES_ON = re.compile(
+    r"""(?<=[가-힣]{2}고)\s+ | (?<=[을를]\ [가-힣]고)\s+ | (?<=[가-힣]\ 주고)\s+
+      | (?<=して)(?:から)?[、\s]*(?=[ァ-ヿ一-鿿]{2})""",
+    re.VERBOSE,
+)
+# "Fusiónalo", "pubblicala", "publica-o": a command and its object in one word.
+_WITH_OBJECT = re.compile(r"\w*(?:[áéíóú]\w{0,3}l[aeo]s?|\w{3}[ai]l[aio]|-[ao]s?)", re.IGNORECASE)
 _THEN = re.compile(
     r"\b(?:then|afterwards|finally|danach|dann|anschließend|potem|następnie|luego|después|puis|ensuite|poi|depois"
     r"|daarna|vervolgens|sedan|затем|потом|потім)\b|然后|接着|それから",
@@ -97,8 +108,9 @@ def _clauses(sentence: str) -> list[tuple[str, str]]:
 
 def _pieces(sentence: str) -> Iterator[tuple[str, str]]:
     """The text between joining words and commas, each with what stands before it."""
+    patterns = [_AND_THE, JOINTS, _COMMA, _GOES_ON, *([_DUTCH_AND] if _DUTCH.search(sentence) else [])]
     breaks = sorted(
-        (found.span() for pattern in (_AND_THE, JOINTS, _COMMA) for found in pattern.finditer(sentence)),
+        (found.span() for pattern in patterns for found in pattern.finditer(sentence)),
         key=lambda span: (span[0], -span[1]),
     )
     at, joint = 0, ""
@@ -120,7 +132,9 @@ def _continues(terms: list[str], joint: str, piece: str, before: str) -> bool:
 
 
 def _is_command(terms: list[str]) -> bool:
-    return len(terms) > 1 and (terms[-1] in _PRONOUNS or terms[1] in _PRONOUNS | _DETERMINERS)
+    if len(terms) == 1:
+        return _WITH_OBJECT.fullmatch(terms[0]) is not None
+    return terms[-1] in _PRONOUNS or terms[1] in _PRONOUNS | _DETERMINERS
 
 
 def _is_short(piece: str) -> bool:

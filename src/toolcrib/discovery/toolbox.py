@@ -307,9 +307,13 @@ class Toolbox:
         """The tools that serve a request, among those the caller may know of. Nothing becomes active."""
         return self._searched.search(query, limit=limit)
 
-    async def search_async(self, query: str, *, limit: int = 5) -> SearchResult:
-        """The same from an event loop."""
-        return await self._searched.search_async(query, limit=limit)
+    async def search_async(self, query: str, *, limit: int = 5, abstain: bool = True) -> SearchResult:
+        """The same from an event loop; without `abstain` there are hits, too, when probably no tool fits."""
+        if abstain:
+            return await self._searched.search_async(query, limit=limit)
+        from toolcrib.search.query import SearchOptions  # late: numpy, which only a search needs
+
+        return await self._searched.search_async(query, limit=limit, options=SearchOptions(abstain=False))
 
     @property
     def index(self) -> SearchIndex:

@@ -6,8 +6,10 @@ It is read from the source, not from the running objects: so it looks the same o
 import ast
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import TypeAlias
 
 import toolcrib
@@ -15,8 +17,14 @@ import toolcrib
 HEAD = """\
 # Python API
 
-What `import toolcrib` offers; each name loads at its first use. Everything else can be imported from its own module,
-and may change. Fields of values, and arguments behind the `*`, are given by name.
+The public names of `toolcrib`, then those of its [packages](#names-of-the-packages). Each name loads when it is first
+used. Import nothing from deeper modules: they may change at any time. Fields of values, and arguments after the `*`,
+are given by name.
+"""
+PACKAGES = """
+## Names of the packages
+
+For programs that need more than `import toolcrib` offers. Whatever else a package contains may change.
 """
 WIDTH = 110
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
@@ -25,7 +33,39 @@ SEAMS = {"clock", "sleep"}  # how tests replace time; of no use to others
 
 def page() -> str:
     """The whole page."""
-    return HEAD + "".join(_entry(name) for name in toolcrib.__all__)
+    return HEAD + "".join(_entry(name) for name in toolcrib.__all__) + PACKAGES + "".join(_packages())
+
+
+def _packages() -> Iterator[str]:
+    """The names of each package that `import toolcrib` does not offer, a line each."""
+    for found in iter_modules(toolcrib.__path__):
+        if found.name.startswith("_"):
+            continue
+        package = import_module(f"toolcrib.{found.name}")
+        homes: dict[str, str] = getattr(package, "_HOMES", {})
+        rows = [_row(name, homes[name]) for name in sorted(set(homes) - set(toolcrib.__all__))]
+        if found.name == "testing":
+            rows = [
+                _row(name, package.__name__) for name, _ in inspect.getmembers(package, _is_made_in(package.__name__))
+            ]
+        if rows:
+            yield f"\n### `toolcrib.{found.name}`\n\n| name | what it is |\n|---|---|\n" + "".join(rows)
+
+
+def _is_made_in(module: str) -> Callable[[object], bool]:
+    return lambda value: inspect.isfunction(value) and value.__module__ == module
+
+
+def _row(name: str, home: str) -> str:
+    """A line of a table: what the docstring of a name says first, or what an alias stands for."""
+    body = ast.parse(Path(inspect.getfile(import_module(home))).read_text("utf-8")).body
+    for node in body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
+            said = (ast.get_docstring(node) or "").split("\n\n")[0].replace("\n", " ")
+            return f"| `{name}` | {said.replace('|', chr(92) + '|')} |\n"
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and _target(node) == name and node.value:
+            return f"| `{name}` | `{ast.unparse(node.value).replace('|', chr(92) + '|')}` |\n"
+    raise LookupError(f"{home} does not define {name}.")
 
 
 def _entry(name: str) -> str:
@@ -40,7 +80,7 @@ def _entry(name: str) -> str:
     shown = _class(node, source) if isinstance(node, ast.ClassDef) else _def(node)
     said = (ast.get_docstring(node) or "").split("\n\n")[0]
     members = "\n".join(_members(node)) if isinstance(node, ast.ClassDef) else ""
-    return f"\n## {name}\n\n{said}\n\n```py\n# {home}\n{shown}\n```\n" + (f"\n{members}\n" if members else "")
+    return f"\n## {name}\n\n{said}\n\n```py\n{shown}\n```\n" + (f"\n{members}\n" if members else "")
 
 
 def _class(node: ast.ClassDef, source: str) -> str:

@@ -8,6 +8,7 @@ import venv
 from collections.abc import Callable, Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
+from pkgutil import iter_modules
 from shutil import copytree
 
 import pytest
@@ -58,7 +59,26 @@ COMMANDS = {
     "store status --store talks.db": "",
     "store status --store postgresql:///crib": "postgres",
 }
-NEED_AGENT = {"Crib", "CribToolset", "Limits", "confirm", "load_app", "run", "stream"}
+# The public names that need more than the wheel, by what their hint says to install. All others load.
+AGENT = HINT.format("agent")
+NEEDED = {
+    "toolcrib": {AGENT: {"Crib", "CribToolset", "Limits", "confirm", "load_app", "run", "stream"}},
+    "toolcrib.agent": {
+        AGENT: {"Crib", "CribToolset", "Limits", "collect", "confirm", "model_for", "run", "stream"},
+    },
+    "toolcrib.apps": {AGENT: {"App", "load_app"}},
+    "toolcrib.gateway": {HINT.format("gateway"): {"Gateway"}},
+    "toolcrib.integrations": {
+        AGENT: {"ToolcribSearch"},
+        HINT.format("gateway"): {"ToolcribSearchTransform"},
+        "hint: pip install langchain": {"ToolcribMiddleware"},
+        "hint: pip install langgraph-bigtool": {"retrieve_tools_function"},
+    },
+    "toolcrib.server": {HINT.format("server"): {"Served", "create_app"}},
+    "toolcrib.sources": {HINT.format("gateway"): {"McpSource"}},
+}
+# Everything that a user imports from: the front, the rooms, and the files beside them.
+ROOMS = ["toolcrib", *(f"toolcrib.{found.name}" for found in iter_modules(toolcrib.__path__) if found.name[0] != "_")]
 
 pytestmark = pytest.mark.process
 
@@ -149,21 +169,28 @@ def test_every_command_gives_its_result_or_one_complete_hint(toolcrib_here: Run)
 
 def test_every_public_name_loads_or_says_what_to_install(toolcrib_here: Run) -> None:
     code = """
-import json, toolcrib
+import json, sys
+from importlib import import_module
 needed = {}
-for name in toolcrib.__all__:
-    try:
-        getattr(toolcrib, name)
-    except ImportError as error:
-        needed[name] = [str(error), *error.__notes__]
+for room in json.loads(sys.argv[1]):
+    module = import_module(room)
+    hints = {}
+    for name in getattr(module, "_HOMES", ()):
+        try:
+            getattr(module, name)
+        except ImportError as error:
+            assert str(error).endswith(" needs packages that are not installed."), error
+            [hint] = error.__notes__
+            hints.setdefault(hint, []).append(name)
+    needed[room] = hints
 print(json.dumps(needed))
 """
-    needed = json.loads(toolcrib_here("-c", code).stdout)
-    assert needed == {
-        name: [f"`toolcrib.{name}` needs packages that are not installed.", HINT.format("agent")]
-        for name in sorted(NEED_AGENT)
+    ended = toolcrib_here("-c", code, json.dumps(ROOMS))
+    assert ended.stderr == ""
+    needed = {
+        room: {hint: set(names) for hint, names in hints.items()} for room, hints in json.loads(ended.stdout).items()
     }
-    assert set(toolcrib.__all__) > NEED_AGENT
+    assert needed == {room: NEEDED.get(room, {}) for room in ROOMS}
 
 
 def test_the_first_catalog_of_the_readme_runs(toolcrib_here: Run) -> None:

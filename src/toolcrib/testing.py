@@ -1,35 +1,47 @@
 """For tests of an application, without any key: a model that follows a script, and a check of what is found."""
 
 from collections.abc import AsyncIterator, Mapping
-from typing import Any
-
-from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
-from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
+from typing import TYPE_CHECKING, Any
 
 from toolcrib.catalog.catalog import Catalog
+from toolcrib.errors import require
 from toolcrib.search.index import ToolIndex
 
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
+    from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
-def scripted_model(*said: str | tuple[str, dict[str, Any]]) -> FunctionModel:
-    """A model that says one thing after the other, one with each request: a text, or a call of a tool."""
-    left = list(said)
 
-    def part(place: int) -> TextPart | ToolCallPart:
-        now = left.pop(0) if left else "The script is over."
-        return TextPart(now) if isinstance(now, str) else ToolCallPart(*now, tool_call_id=f"call-{place}")
+def scripted_model(*replies: "str | tuple[str, dict[str, Any]]") -> "FunctionModel":
+    """A model that gives these replies, one to each request: a text, or the name of a tool and its arguments.
 
-    def at_once(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+    Raises:
+        MissingExtraError: The packages of an agent are not installed.
+    """
+    require("agent", "A scripted model")
+    from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+    from pydantic_ai.models.function import DeltaToolCall, FunctionModel
+
+    left = list(replies)
+
+    def part(place: int) -> "TextPart | ToolCallPart":
+        reply = left.pop(0) if left else "The script is over."
+        return TextPart(reply) if isinstance(reply, str) else ToolCallPart(*reply, tool_call_id=f"call-{place}")
+
+    def respond(messages: "list[ModelMessage]", info: "AgentInfo") -> "ModelResponse":
         return ModelResponse(parts=[part(len(messages))])
 
-    async def in_pieces(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str | dict[int, DeltaToolCall]]:
-        now = part(len(messages))
-        if isinstance(now, TextPart):
-            yield now.content
+    async def stream(
+        messages: "list[ModelMessage]", info: "AgentInfo"
+    ) -> "AsyncIterator[str | dict[int, DeltaToolCall]]":
+        reply = part(len(messages))
+        if isinstance(reply, TextPart):
+            yield reply.content
         else:
-            call = DeltaToolCall(name=now.tool_name, json_args=now.args_as_json_str(), tool_call_id=now.tool_call_id)
-            yield {0: call}
+            arguments = reply.args_as_json_str()
+            yield {0: DeltaToolCall(name=reply.tool_name, json_args=arguments, tool_call_id=reply.tool_call_id)}
 
-    return FunctionModel(at_once, stream_function=in_pieces, model_name="scripted")
+    return FunctionModel(respond, stream_function=stream, model_name="scripted")
 
 
 def assert_finds(catalog: Catalog, expected: Mapping[str, str], *, within: int = 5) -> None:

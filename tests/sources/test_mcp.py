@@ -9,6 +9,7 @@ from typing import Any
 import mcp_types
 import pytest
 
+from tests.support import PATIENCE
 from tests.support.manual_time import ManualTime
 from tests.support.mcp_source import PATIENT, called, offering, running, scripted, until
 from toolcrib import Catalog, Policy, Risk, Toolbox, tool
@@ -156,6 +157,15 @@ async def test_a_server_that_does_not_come_up_has_a_state_and_a_sentence(
     limits = replace(PATIENT, **{stage: 0.5 for stage, words in HANGS.items() if words in problem})
     async with running(server, Catalog(), limits=limits, clock=time.clock, sleep=time.sleep) as source:
         assert (source.state, source.problem) == (state, problem)
+
+
+async def test_a_server_that_fails_its_list_and_ends_slowly_can_be_stopped_at_any_moment() -> None:
+    source = McpSource(scripted(list="error", end_seconds=0.3), Catalog(), limits=PATIENT)
+    await source.start()
+    await until(lambda: source.state is SourceState.DOWN)  # from here it is being closed
+    async with asyncio.timeout(PATIENCE):
+        await source.stop()
+        await source.wait_until_settled()
 
 
 async def test_what_a_broken_server_wrote_is_kept_for_people() -> None:

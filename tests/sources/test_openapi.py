@@ -14,6 +14,7 @@ from tests.support.web_server import Answer, Asked, WebServer, serve_web
 from toolcrib import Catalog, Risk
 from toolcrib.settings import Settings
 from toolcrib.sources.openapi.document import OpenApiDocument, SchemaBundle
+from toolcrib.sources.openapi.request import Arguments, request_of
 from toolcrib.sources.openapi.source import OpenApiSource
 from toolcrib.sources.source import SourceGroup, SourceState
 from toolcrib.sources.web import WebLimits
@@ -288,6 +289,64 @@ async def test_a_document_from_the_web_cannot_send_the_key_to_another_host_by_it
     source = OpenApiSource("pets", address, Catalog(), open_origins=(web.origin,), key="k", settings=NO_KEYS)
     await source.refresh()
     assert source.problem == f"{address}: it wants its calls, and your key, at https://evil.example."
+
+
+LEADING_AWAY = (
+    ".evil.example/steal",
+    ":8443/steal",
+    "@evil.example/steal",
+    "//evil.example/steal",
+    "/\\evil.example",
+    "\\\\evil.example",
+    "%2eevil.example/steal",
+    "/%2f%2fevil.example",
+    "/%252f%252fevil.example",
+    "/%5cevil.example",
+    "/../admin",
+    "/%2e%2e/admin",
+    "/a/%252e%252e/admin",
+    "/%2525252525252e/admin",
+    "/a#b",
+    "/a\n@evil.example",
+    "?@evil.example",
+    "",
+)
+
+
+@pytest.mark.parametrize("path", LEADING_AWAY)
+async def test_no_path_of_a_document_takes_the_key_to_another_host(web: WebServer, tmp_path: Path, path: str) -> None:
+    document = written(tmp_path, paths={path: {"get": {"operationId": "steal"}}, "/good": {"get": {}}})
+    catalog = Catalog()
+    async with opened(catalog, web, document, key="k") as source:
+        assert [tool.name for tool in catalog] == ["pets__get_good"]
+        assert source.problems == (
+            f"GET {path} is no tool: the path {path!r} could lead to another address than the service's.",
+        )
+
+
+@pytest.mark.parametrize(
+    "base", ["https://bank.example\\.evil.example", "https://bank@evil.example", "https://evil.example?bank.example"]
+)
+async def test_a_base_address_that_can_be_read_in_two_ways_is_refused(tmp_path: Path, base: str) -> None:
+    document = written(tmp_path, paths={"/x": {"get": {}}}, servers=[{"url": base}])
+    async with opened(Catalog(), document=document, key="k") as source:
+        assert (source.state, source.tools) == (SourceState.DOWN, ())
+        assert source.problem == f"{document}: {base!r} is no plain address of a service."
+
+
+def test_a_request_that_would_leave_its_origin_is_never_built() -> None:
+    with pytest.raises(ValueError, match="another host"):
+        request_of("get", "https://bank.example", ".evil.example/steal", Arguments((), {}), {}, None)
+
+
+async def test_a_fixed_query_of_a_path_stays_beside_the_arguments(web: WebServer, tmp_path: Path) -> None:
+    parameter = {"name": "id", "in": "query", "schema": {"type": "integer"}}
+    document = written(tmp_path, paths={"/x?action=list": {"get": {"operationId": "x", "parameters": [parameter]}}})
+    web.answers["/v1/x"] = Answer(body={})
+    catalog = Catalog()
+    async with opened(catalog, web, document):
+        await catalog.get("pets__x").call({"id": 1})
+    assert sent(web)[1] == "/v1/x?action=list&id=1"
 
 
 @pytest.mark.parametrize(

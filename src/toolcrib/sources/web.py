@@ -346,6 +346,11 @@ def _parse_url(url: str) -> "httpx2.URL":
     return parsed.copy_with(fragment=None)
 
 
+def origin_of(url: str) -> str:
+    """Scheme, host and port to which a request for this address goes. Raises `AddressRefusedError`."""
+    return _origin(_parse_url(url))
+
+
 def _origin(url: "httpx2.URL") -> str:
     port = f":{url.port}" if url.port else ""
     host = url.raw_host.decode("ascii").lower()

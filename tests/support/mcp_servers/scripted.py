@@ -6,6 +6,7 @@ It needs nothing but Python, so it starts at once. Over stdio only, in the older
 import json
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +128,9 @@ def answer(message: dict[str, Any]) -> None:
         case "tools/list":
             if TOLD.get("list") == "die":
                 os._exit(3)
-            if TOLD.get("list") == "broken":
+            if TOLD.get("list") == "error":
+                send({"id": number, "error": {"code": -32603, "message": "no list today"}})
+            elif TOLD.get("list") == "broken":
                 send({"id": number, "result": {"tools": [{"name": "no schema"}]}})
             elif TOLD.get("list") != "hang":
                 send({"id": number, "result": {"tools": TOOLS}})
@@ -148,3 +151,4 @@ if __name__ == "__main__":
         sys.exit("no licence found")
     for line in sys.stdin:
         answer(json.loads(line))
+    time.sleep(TOLD.get("end_seconds", 0))

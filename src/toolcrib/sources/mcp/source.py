@@ -131,6 +131,8 @@ class McpSource:
                 logger.info("%s: %s", self.name, error)
                 pause = max(self._connection.pause, self._connection.limits.first_retry_seconds)
             self._settled.set()
+            if self._task is None:  # it was stopped, and foreign code swallowed the cancellation
+                return
             await self._wait_for_change(pause)
 
     async def _wait_for_change(self, seconds: float) -> None:

@@ -321,6 +321,7 @@ class McpLink:
             self._transport = HttpTransport(server, most_message_bytes=size, auth=auth, questions=questions)
         self._changed = changed
         self._listener: asyncio.Task[None] | None = None
+        self._closing: asyncio.Task[None] | None = None
         self.client: Client[Any] = Client(
             self._transport, message_handler=_ListChangedHandler(changed), client_info=_CLIENT
         )
@@ -355,6 +356,15 @@ class McpLink:
         if self._listener is not None:
             self._listener.cancel()
             self._listener = None
+        # In a task of its own: the client swallows a cancellation while it closes, and ours must not get lost there.
+        self._closing = self._closing or asyncio.create_task(self._close_client())
+        try:
+            await asyncio.shield(self._closing)
+        except asyncio.CancelledError:
+            await asyncio.wait([self._closing])  # no program stays behind; this takes as long as the time limit
+            raise
+
+    async def _close_client(self) -> None:
         with suppress(Exception):  # foreign code: whatever the server or the MCP libraries raise while closing
             async with asyncio.timeout(_CLOSE_SECONDS):
                 await self.client.close()

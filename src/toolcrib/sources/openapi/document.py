@@ -34,8 +34,10 @@ class OpenApiDocument:
         document = cls(place, mapping(content))
         version = str(document.content.get("openapi", ""))
         if not version.startswith(("3.0", "3.1", "3.2")):
-            said = f"version {version}" if version else "no `openapi` version"
-            raise SourceConfigError(f"{place}: it has {said}; 3.0 and 3.1 are read.", hint="Convert it to OpenAPI 3.")
+            version_text = f"version {version}" if version else "no `openapi` version"
+            raise SourceConfigError(
+                f"{place}: it has {version_text}; 3.0 and 3.1 are read.", hint="Convert it to OpenAPI 3."
+            )
         return document
 
     @property
@@ -83,6 +85,32 @@ class OpenApiDocument:
         if not isinstance(found, Mapping):
             raise SourceConfigError(f"{self.place}: {pointer!r} leads nowhere.", hint="Correct the document.")
         return cast("Mapping[str, Any]", found)
+
+
+_DECODINGS = 5  # a path that is still encoded after these hides something
+_NO_PART_OF_A_PATH = re.compile(r"[\\#\x00-\x1f\x7f]")
+
+
+def checked_path(path: str) -> str:
+    """A path of a document, if no reading of it leaves the address that it is joined to. Else `SourceConfigError`."""
+    plain = path
+    for _ in range(_DECODINGS):
+        if unquote(plain) == plain:
+            break
+        plain = unquote(plain)
+    segments = plain.partition("?")[0].split("/")
+    if (
+        unquote(plain) != plain
+        or not path.startswith("/")
+        or plain.startswith("//")
+        or _NO_PART_OF_A_PATH.search(plain)
+        or not {".", ".."}.isdisjoint(segments)
+    ):
+        raise SourceConfigError(
+            f"the path {path[:80]!r} could lead to another address than the service's.",
+            hint="A path begins with one `/`, and has no `..`, backslash or `#`, also not encoded.",
+        )
+    return path
 
 
 def _yaml(text: str, place: str) -> object:

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 
 from toolcrib.errors import SourceConfigError
 from toolcrib.sources.openapi.document import OpenApiDocument, SchemaBundle
+from toolcrib.sources.web import origin_of
 from toolcrib.tools.schema import items, mapping
 
 WHOLE_BODY = "body"
@@ -191,8 +192,11 @@ def request_of(
         _sign(credential, headers, query, cookies)
     if cookies:
         headers["cookie"] = "; ".join(f"{name}={value}" for name, value in cookies)
-    ending = f"?{urlencode(query, quote_via=quote)}" if query else ""
-    return OpenApiRequest(method=method.upper(), url=f"{base_url}{path}{ending}", headers=headers, content=content)
+    ending = f"{'&' if '?' in path else '?'}{urlencode(query, quote_via=quote)}" if query else ""
+    url = f"{base_url}{path}{ending}"
+    if origin_of(url) != origin_of(base_url):  # whatever the document says: the key stays with its service
+        raise ValueError("its address would lead to another host.")
+    return OpenApiRequest(method=method.upper(), url=url, headers=headers, content=content)
 
 
 def _step(name: str, text: str) -> str:
@@ -220,15 +224,15 @@ def _sign(
 
 
 def _content(takes: Arguments, fields: Mapping[str, Any], whole: object) -> bytes | None:
-    said = fields or whole
-    if takes.body_type is None or (said is None or said == {}):
+    content = fields or whole
+    if takes.body_type is None or (content is None or content == {}):
         return None
     if takes.body_type == TEXT:
         return _word(whole).encode()
     if takes.body_type == FORM and fields:
         pairs = [pair for name, value in fields.items() for pair in _pairs(Argument(name, "", name, "form"), value)]
         return urlencode(pairs).encode()
-    return json.dumps(said, ensure_ascii=False, allow_nan=False).encode()
+    return json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
 
 
 def _pairs(argument: Argument, value: object) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -12,7 +13,7 @@ from urllib.parse import quote, urlsplit
 from toolcrib.errors import AddressRefusedError, SourceConfigError, SourceError, ToolDefinitionError, WebError
 from toolcrib.settings import Settings
 from toolcrib.sources.names import ToolNames, safe_prefix
-from toolcrib.sources.openapi.document import OpenApiDocument
+from toolcrib.sources.openapi.document import OpenApiDocument, checked_path
 from toolcrib.sources.openapi.request import Arguments, Credential, arguments_of, request_of
 from toolcrib.sources.source import DocumentSource, SourceState, ToolSink
 from toolcrib.sources.web import Web, WebGuard, WebLimits, WebResponse, keep_keys_out_of_logs
@@ -59,6 +60,8 @@ class OpenApiCall:
             asked = request_of(self.method, self.base_url, self.path, self.takes, arguments, self.credential)
         except ValueError as error:
             return ToolResult.failure(f"{self.service} was not called: {error}")
+        except AddressRefusedError:  # its message may hold the key
+            return ToolResult.failure(f"{self.service} was not called: these arguments make no address.")
         try:
             response = await self.web.fetch(
                 asked.url, method=asked.method, headers=asked.headers, content=asked.content, limits=self.limits
@@ -78,12 +81,12 @@ class OpenApiCall:
             if response.cut or len(text) > MOST_TEXT_CHARACTERS:
                 text = f"{text[:MOST_TEXT_CHARACTERS]}\n\n(There is more; it was cut here. Ask for less.)"
             return ToolResult(text=text or "Done: no content.", value=value)
-        said = self._without_key(clean(text, _MOST_ERROR_CHARACTERS))
+        message = self._without_key(clean(text, _MOST_ERROR_CHARACTERS))
         advice = _ADVICE.get(response.status) or ("Try again later." if response.status >= 500 else "")
         if wait := response.headers.get("retry-after"):
             advice = f"{advice} Retry after: {clean(wait, 40)}."
         head = f"{self.service} answered {response.status} {_phrase(response.status)}".rstrip()
-        words = " ".join(filter(None, (f"{head}{': ' if said else '.'}{said}", advice)))
+        words = " ".join(filter(None, (f"{head}{': ' if message else '.'}{message}", advice)))
         return ToolResult(text=words, value=value, failed=True)
 
     def _without_key(self, text: str) -> str:
@@ -117,6 +120,7 @@ def _phrase(status: int) -> str:
 DOCUMENT_LIMITS = WebLimits(seconds=30, body_bytes=20_000_000)
 CALL_LIMITS = WebLimits(seconds=30, body_bytes=2_000_000)
 _MOST_DESCRIPTION_CHARACTERS = 1_000
+_AMBIGUOUS = re.compile(r"[\\?#@\x00-\x20\x7f]")
 
 
 class OpenApiSource(DocumentSource):
@@ -191,9 +195,9 @@ class OpenApiSource(DocumentSource):
         names = self.names.assign(operations)
         tools: list[Tool] = []
         problems: list[str] = []
-        for identity, (method, path, item, said) in operations.items():
+        for identity, (method, path, item, operation) in operations.items():
             try:
-                tools.append(self._tool(names[identity], document, base_url, method, path, item, said))
+                tools.append(self._tool(names[identity], document, base_url, method, path, item, operation))
             except (SourceConfigError, ToolDefinitionError) as error:
                 problems.append(f"{method.upper()} {path} is no tool: {error}")
         self.problems = tuple(problems)
@@ -207,7 +211,7 @@ class OpenApiSource(DocumentSource):
         method: str,
         path: str,
         item: Mapping[str, Any],
-        said: Mapping[str, Any],
+        operation: Mapping[str, Any],
     ) -> Tool:
         schemes = mapping(mapping(document.content.get("components")).get("securitySchemes"))
         hidden = frozenset(
@@ -215,13 +219,14 @@ class OpenApiSource(DocumentSource):
             for scheme in map(document.resolved, schemes.values())
             if scheme.get("type") == "apiKey"
         )
-        takes = arguments_of(document, item, said, hidden)
-        credential, needs_key = self._credential(document, said, schemes)
-        tag = next((tag for tag in items(said.get("tags")) if isinstance(tag, str)), self._name)
+        checked_path(path)
+        takes = arguments_of(document, item, operation, hidden)
+        credential, needs_key = self._credential(document, operation, schemes)
+        tag = next((tag for tag in items(operation.get("tags")) if isinstance(tag, str)), self._name)
         call = OpenApiCall(self._name, method, base_url, path, takes, self._web, self._limits, credential, needs_key)
         return Tool(
             name=name,
-            description=clean(_words(method, path, said), _MOST_DESCRIPTION_CHARACTERS),
+            description=clean(_words(method, path, operation), _MOST_DESCRIPTION_CHARACTERS),
             parameters=clean_words(takes.schema),
             call=call,
             category=clean(tag, 60),
@@ -231,14 +236,16 @@ class OpenApiSource(DocumentSource):
         )
 
     def _credential(
-        self, document: OpenApiDocument, said: Mapping[str, Any], schemes: Mapping[str, Any]
+        self, document: OpenApiDocument, operation: Mapping[str, Any], schemes: Mapping[str, Any]
     ) -> tuple[Credential | None, str]:
         """How the key is sent with an operation, and the message for a missing one."""
-        wanted = items(said["security"] if "security" in said else document.content.get("security"))
+        wanted = items(operation["security"] if "security" in operation else document.content.get("security"))
         choices = [list(mapping(choice)) for choice in wanted]
         if not choices or [] in choices:
             open_to_all = True
-            names = next((choice for choice in choices if choice), list(schemes)[:1] if "security" not in said else [])
+            names = next(
+                (choice for choice in choices if choice), list(schemes)[:1] if "security" not in operation else []
+            )
         else:
             open_to_all, names = False, choices[0]
         if self._key is None:
@@ -255,6 +262,11 @@ class OpenApiSource(DocumentSource):
         base_url = (self._base_url or document.base_url).rstrip("/")
         if not base_url.startswith(("http://", "https://")):
             raise SourceConfigError(f"{self._place}: it does not say where the service is.", hint="Give `base_url`.")
+        if _AMBIGUOUS.search(base_url):  # two readers of it could see two hosts
+            raise SourceConfigError(
+                f"{self._place}: {base_url[:80]!r} is no plain address of a service.",
+                hint="Give `base_url` without a user, `?`, `#`, backslashes and spaces.",
+            )
         from_the_web = self._place.startswith("http")
         if self._key and from_the_web and self._base_url is None and _origin(base_url) != _origin(self._place):
             # A document could send the key anywhere. The owner of the key decides where it may go.
@@ -281,13 +293,13 @@ def _credential(scheme: Mapping[str, Any], key: str) -> Credential:
     return Credential(kind="basic" if basic else "bearer", key=key)
 
 
-def _identity(method: str, path: str, said: Mapping[str, Any]) -> str:
-    return str(said.get("operationId") or f"{method}_{safe_prefix(path)}")
+def _identity(method: str, path: str, operation: Mapping[str, Any]) -> str:
+    return str(operation.get("operationId") or f"{method}_{safe_prefix(path)}")
 
 
-def _words(method: str, path: str, said: Mapping[str, Any]) -> str:
+def _words(method: str, path: str, operation: Mapping[str, Any]) -> str:
     """The description of an operation: its summary, and what its description adds."""
-    summary, description = (" ".join(str(said.get(key) or "").split()) for key in ("summary", "description"))
+    summary, description = (" ".join(str(operation.get(key) or "").split()) for key in ("summary", "description"))
     if summary and not summary.endswith((".", "!", "?")):
         summary += "."
     added = " ".join(sentences(description)[:4])

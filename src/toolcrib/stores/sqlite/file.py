@@ -294,11 +294,11 @@ class SqliteFile:
         """Refuse to go on with a file that nobody finds any more; what stands in its place is opened next time."""
         if self._path is None or self._opened is None:
             return
-        number, journal = self._identities()
+        number, wal = self._identities()
         if number == self._opened[0]:
             return
         # The old file's journal must not come into the new one.
-        if number is not None and (journal is None or journal != self._opened[1]):
+        if number is not None and (wal is None or wal != self._opened[1]):
             self._let_go()
         raise StoreError(
             f"The session store {self.place} was deleted or replaced while it was open; nothing is kept in it.",
@@ -403,11 +403,11 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     else:
         return reading
     # Locks and side files cannot be made there, and are not needed: nobody changes the file.
-    journal = Path(f"{path}-wal")
-    if journal.exists() and journal.stat().st_size:
+    wal = Path(f"{path}-wal")
+    if wal.exists() and wal.stat().st_size:
         raise StoreError(
             f"The session store {path} cannot be read here: it was not closed, and the disk is read-only.",
-            hint=f"Copy it together with {journal.name!r} to a place that can be written.",
+            hint=f"Copy it together with {wal.name!r} to a place that can be written.",
         )
     return connect(path, "mode=ro&immutable=1")
 
@@ -448,9 +448,9 @@ def translated_errors(place: str) -> Generator[None]:
         yield
     except (sqlite3.Error, OSError) as error:
         code = getattr(error, "sqlite_errorcode", -1) & 0xFF  # the low byte is the kind of error
-        said = str(error)
-        if code in _DAMAGED or (code == sqlite3.SQLITE_ERROR and said.startswith(_OF_OTHER_TABLES)):
-            raise StoreDamagedError(place, said) from error
+        text = str(error)
+        if code in _DAMAGED or (code == sqlite3.SQLITE_ERROR and text.startswith(_OF_OTHER_TABLES)):
+            raise StoreDamagedError(place, text) from error
         if getattr(error, "sqlite_errorcode", -1) == sqlite3.SQLITE_READONLY and _may_write(Path(place)):
             raise StoreDamagedError(place, "its header says that nobody may write") from error
         problem, hint = _WORDS.get(code, (f"cannot be used ({error})", _ELSEWHERE))

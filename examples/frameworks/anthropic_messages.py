@@ -5,15 +5,18 @@ Every tool is declared and most are held back, so the list never changes and the
 ANTHROPIC_API_KEY=... python examples/frameworks/anthropic_messages.py "Give the fern some water"
 """
 
+# pyright: reportArgumentType=false
+# The definitions and blocks are plain JSON.
+
 import asyncio
 import sys
 from typing import Any
 
 from anthropic import AsyncAnthropic
-from plants import call, catalog
+from plants import ask, catalog
 
 from toolcrib import Toolbox, search_surface
-from toolcrib.discovery import Discovered, anthropic_search_result, anthropic_tools, protocol_delta, protocol_notes
+from toolcrib.discovery import protocol_delta, protocol_notes
 
 STEPS = 15
 
@@ -28,20 +31,14 @@ async def answer(question: str, model: str = "claude-sonnet-5-5") -> str:
                 max_tokens=4_096,
                 system="Answer directly if you can; else look for tools.",
                 messages=messages,
-                tools=anthropic_tools(toolbox.surface, toolbox.tools),  # pyright: ignore[reportArgumentType]  # JSON
+                tools=toolbox.anthropic_tools(native=True),
             )
             messages.append({"role": "assistant", "content": [block.to_dict() for block in reply.content]})
-            known, results = protocol_notes(toolbox.visible()), list[Any]()
-            for block in reply.content:
-                if block.type == "tool_use":
-                    result = await call(toolbox, block.name, block.input)
-                    if isinstance(result.value, Discovered):
-                        results.append(anthropic_search_result(block.id, result.value.tools, nothing=result.text))
-                    else:
-                        content = {"content": result.text, "is_error": result.failed}
-                        results.append({"type": "tool_result", "tool_use_id": block.id, **content})
-            if not results:
+            calls = [block for block in reply.content if block.type == "tool_use"]
+            if not calls:
                 return "".join(block.text for block in reply.content if block.type == "text")
+            known = protocol_notes(toolbox.visible())
+            results: list[Any] = [await toolbox.handle(call, confirm=ask, native=True) for call in calls]
             if news := protocol_delta(known, protocol_notes(toolbox.visible())):
                 results.append({"type": "text", "text": news})  # results stand first in their message
             messages.append({"role": "user", "content": results})

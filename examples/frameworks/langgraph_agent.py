@@ -1,7 +1,6 @@
 """Toolcrib in a LangGraph graph: one node asks the model, one calls what it named; the toolbox is part of the state.
 
-So a checkpointer keeps the tools that were found, as it keeps the messages. The model is asked by the package `openai`;
-`bind_tools` of a LangChain chat model takes the same list: `model.bind_tools(chat_tools(visible))`.
+So a checkpointer keeps the tools that were found, as it keeps the messages.
 
 OPENAI_API_KEY=... python examples/frameworks/langgraph_agent.py "Give the fern some water"
 """
@@ -13,17 +12,17 @@ import asyncio
 import sys
 from typing import Any, cast
 
-from langchain_core.messages import AIMessage, ToolMessage, convert_to_messages, convert_to_openai_messages
+from langchain.chat_models import init_chat_model
+from langchain_core.messages import AIMessage
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import START, MessagesState, StateGraph
-from openai import AsyncOpenAI
-from plants import call, catalog
+from plants import ask, catalog
 
 from toolcrib import Toolbox, search_surface
-from toolcrib.discovery import chat_tools, protocols_block
+from toolcrib.discovery import protocols_block
 
 STEPS = 15
-MODEL = "gpt-5.4-mini"
+MODEL = "openai:gpt-5.4-mini"
 
 
 class State(MessagesState):
@@ -37,25 +36,16 @@ def toolbox_of(state: State) -> Toolbox:
 
 
 async def think(state: State) -> dict[str, Any]:
-    visible = toolbox_of(state).visible()  # `tool_search`, and what it found so far
-    prompt = f"Answer directly if you can; else look for tools.\n{protocols_block(visible)}"
-    messages = cast("list[Any]", convert_to_openai_messages(state["messages"]))
-    async with AsyncOpenAI() as client:
-        reply = await client.chat.completions.create(
-            model=MODEL,
-            messages=[{"role": "system", "content": prompt}, *messages],
-            tools=chat_tools(visible),  # pyright: ignore[reportArgumentType]  # plain JSON
-        )
-    return {"messages": convert_to_messages([reply.choices[0].message.to_dict()])}
+    toolbox = toolbox_of(state)
+    prompt = f"Answer directly if you can; else look for tools.\n{protocols_block(toolbox.visible())}"
+    model = init_chat_model(MODEL).bind_tools(toolbox.openai_tools())
+    return {"messages": [await model.ainvoke([("system", prompt), *state["messages"]])]}
 
 
 async def act(state: State) -> dict[str, Any]:
     toolbox = toolbox_of(state)
-    results: list[ToolMessage] = []
-    for asked in cast("AIMessage", state["messages"][-1]).tool_calls:
-        result = await call(toolbox, asked["name"], asked["args"])
-        status = "error" if result.failed else "success"
-        results.append(ToolMessage(result.text, tool_call_id=asked["id"] or "", status=status))
+    calls = cast("AIMessage", state["messages"][-1]).tool_calls
+    results = [await toolbox.handle(call, confirm=ask) for call in calls]
     return {"messages": results, "toolbox": toolbox.snapshot()}
 
 

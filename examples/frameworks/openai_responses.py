@@ -5,22 +5,24 @@ What a search finds is appended to the conversation, so the start of every reque
 OPENAI_API_KEY=... python examples/frameworks/openai_responses.py "Give the fern some water"
 """
 
+# pyright: reportArgumentType=false
+# The definitions and items are plain JSON.
+
 import asyncio
 import sys
 from typing import Any
 
 from openai import AsyncOpenAI
-from plants import call, catalog
+from plants import ask, catalog
 
 from toolcrib import Toolbox, search_surface
-from toolcrib.discovery import Discovered, protocol_delta, protocol_notes, responses_search_output, responses_tools
+from toolcrib.discovery import protocol_delta, protocol_notes
 
 STEPS = 15
 
 
 async def answer(question: str, model: str = "gpt-5.4") -> str:
     toolbox = Toolbox(catalog, surface=search_surface)
-    [search] = toolbox.surface
     items: list[Any] = [{"role": "user", "content": question}]
     async with AsyncOpenAI() as client:
         for _ in range(STEPS):
@@ -28,22 +30,15 @@ async def answer(question: str, model: str = "gpt-5.4") -> str:
                 model=model,
                 instructions="Answer directly if you can; else look for tools.",
                 input=items,
-                tools=responses_tools(search),  # pyright: ignore[reportArgumentType]  # plain JSON
+                tools=toolbox.responses_tools(native=True),
                 store=False,
             )
             items += [item.to_dict() for item in reply.output]
-            known, results = protocol_notes(toolbox.visible()), list[Any]()
-            for item in reply.output:
-                if item.type == "tool_search_call":
-                    found = (await toolbox.call(search.name, item.arguments)).value
-                    names = found.tools if isinstance(found, Discovered) else ()
-                    results.append(responses_search_output(item.call_id or "", map(catalog.get, names)))
-                elif item.type == "function_call":
-                    result = await call(toolbox, item.name, item.arguments)
-                    results.append({"type": "function_call_output", "call_id": item.call_id, "output": result.text})
-            if not results:
+            calls = [item for item in reply.output if item.type in ("function_call", "tool_search_call")]
+            if not calls:
                 return reply.output_text
-            items += results
+            known = protocol_notes(toolbox.visible())
+            items += [await toolbox.handle(call, confirm=ask) for call in calls]
             if news := protocol_delta(known, protocol_notes(toolbox.visible())):
                 items.append({"role": "developer", "content": news})
     return f"No answer after {STEPS} steps."

@@ -1,8 +1,8 @@
-"""What the loops beside this file share: a few tools, and a call that asks the user where it has to."""
+"""What the loops beside this file share: a few tools, and a question to the user before a risky call."""
 
 import asyncio
 
-from toolcrib import Catalog, Protocol, Toolbox, ToolResult
+from toolcrib import Catalog, Protocol
 from toolcrib.discovery import PendingApproval
 
 catalog = Catalog()
@@ -28,13 +28,7 @@ def compost_plant(name: str) -> str:
     return f"The {name} is no more."
 
 
-async def call(toolbox: Toolbox, name: str, arguments: object) -> ToolResult:
-    """Call a tool for the model; what is risky only after a yes to exactly these arguments."""
-    result = await toolbox.call(name, arguments)
-    pending = result.value
-    if not isinstance(pending, PendingApproval):
-        return result
+async def ask(pending: PendingApproval) -> bool:
+    """Whether the user agrees to exactly this call."""
     said = await asyncio.to_thread(input, f"{pending.tool} {dict(pending.arguments)}? [y/N] ")
-    if said.strip().casefold() != "y":
-        return ToolResult.failure("The user said no.")
-    return await toolbox.call(pending.tool, pending.arguments, approved=pending.approve())
+    return said.strip().casefold() == "y"

@@ -3,9 +3,17 @@
 import pytest
 from inline_snapshot import snapshot
 
-from toolcrib.agent.confirmation import ASK_AND_END, Confirmations, ReplyKind, classify_reply, declined, not_confirmed
+from toolcrib.agent.confirmation import Confirmations
 from toolcrib.agent.events import ConfirmationRequired
-from toolcrib.discovery.confirmation import Approval, PendingApproval
+from toolcrib.discovery.confirmation import (
+    ASK_AND_END,
+    Approval,
+    PendingApproval,
+    ReplyKind,
+    classify_reply,
+    declined,
+    not_confirmed,
+)
 from toolcrib.discovery.tokens import count_tokens
 from toolcrib.stores.session import Session
 

@@ -7,11 +7,8 @@ if the user's message is neither a no nor a question.
 """
 
 import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from enum import StrEnum
-from itertools import pairwise
 from typing import Any, cast
 
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolReturnPart
@@ -20,7 +17,19 @@ from toolcrib.agent.arguments import PassThroughValidator, raw_arguments
 from toolcrib.agent.events import ConfirmationRequired
 from toolcrib.agent.history import AGREED, ASKED, OwnName, note_of, turns_of, user_texts
 from toolcrib.discovery.arguments import Repaired, fitted
-from toolcrib.discovery.confirmation import Approval, PendingApproval, digest, is_question, without_confirmed
+from toolcrib.discovery.confirmation import (
+    ASK_AND_END,
+    Approval,
+    PendingApproval,
+    Questions,
+    ReplyKind,
+    classify_reply,
+    declined,
+    digest,
+    is_question,
+    not_confirmed,
+    without_confirmed,
+)
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.stores.record import Confirmation
 from toolcrib.stores.session import CONFIRMATION_EXPIRES_IN, Session
@@ -32,71 +41,9 @@ BUTTON_NO = "No, do not call {tool}."
 _PRESSED = re.compile(r"(?:Yes, go ahead with|No, do not call) [\w-]+\.", re.ASCII)
 
 
-class ReplyKind(StrEnum):
-    """How a message answers an open question."""
-
-    NO = "no"
-    QUESTION = "question"  # neither yes nor no: the user wants to know more
-    OTHER = "other"  # perhaps a yes: that is for the model to read
-
-
-# A message that begins with one of these is a no.
-_NO = frozenset({
-    # English, Germanic
-    "no", "nope", "nah", "never", "don't", "dont", "stop", "cancel", "abort", "nein", "nicht", "abbrechen",
-    "nee", "niet", "annuleer", "nej", "nei", "ikke", "stopp", "avbryt",
-    # Romance
-    "non", "não", "nao", "nunca", "jamás", "cancela", "cancelar", "annulla", "annule", "annuler", "nu",
-    # Slavic, Baltic, Finnic, Hungarian, Greek
-    "nie", "ne", "anuluj", "przestań", "zrušit", "storno", "нет", "не", "ні", "нельзя", "стоп", "отмена",
-    "отмени", "скасуй", "ei", "nem", "peru", "όχι", "οχι",
-    # Turkish, Arabic, Persian, Hebrew, Indic
-    "hayır", "hayir", "yok", "iptal", "لا", "كلا", "نه", "לא", "ביטול", "नहीं", "नही", "मत", "না",
-    # South-East Asia, East Africa
-    "không", "đừng", "tidak", "jangan", "bukan", "hindi", "huwag", "hapana",
-})  # fmt: skip
-# And these anywhere in a short one.
-_NO_WITHIN = frozenset({
-    "don't", "dont", "do-not", "never-mind", "nicht", "cancel", "stop", "abort", "abbrechen", "annuler", "anuluj",
-    "отмена", "jangan",
-})  # fmt: skip
-_SHORT_WORDS = 8
-_STILL_YES = ("no problem", "no worries", "kein problem", "nie ma problemu", "pas de problème", "sin problema")
-# Scripts that put no spaces between words: how a no begins.
-_NO_BEGINNINGS = (
-    "不", "别", "別", "取消", "停", "算了", "いいえ", "いや", "だめ", "ダメ", "やめ", "しない", "キャンセル", "中止",
-    "아니", "안돼", "안 돼", "하지 마", "하지마", "취소", "그만", "ไม่", "อย่า", "ยกเลิก",
-)  # fmt: skip
-_QUESTION_ENDS = ("?", "？", "؟", "¿")
-
-
 def is_pressed(text: str) -> bool:
     """Whether a message stands for a button, and so does not show the user's language."""
     return _PRESSED.fullmatch(text.strip()) is not None
-
-
-def classify_reply(text: str) -> ReplyKind:
-    """How a user's message answers an open question."""
-    folded = " ".join(text.casefold().split())
-    if folded.startswith(_NO_BEGINNINGS):
-        return ReplyKind.NO
-    words = [word for word in map(_letters, folded.split()) if word]
-    if words and not folded.startswith(_STILL_YES):
-        if words[0] in _NO:
-            return ReplyKind.NO
-        joined = set(words) | {f"{one}-{two}" for one, two in pairwise(words)}
-        if len(words) <= _SHORT_WORDS and joined & _NO_WITHIN:
-            return ReplyKind.NO
-    return ReplyKind.QUESTION if folded.endswith(_QUESTION_ENDS) else ReplyKind.OTHER
-
-
-def _letters(word: str) -> str:
-    """A word without punctuation. Combining marks stay: Hindi writes its vowels with them."""
-    kept = (one for one in word.replace("’", "'") if one == "'" or unicodedata.category(one)[0] in "LM")
-    return "".join(kept).strip("'")
-
-
-ASK_AND_END = "Tell the user what would happen, ask them, and end your turn."
 
 
 class Confirmations:
@@ -181,16 +128,6 @@ class Confirmations:
         return tuple(one for one in self._session.confirmations if one.created_at >= moment)
 
 
-def not_confirmed(tool: str) -> ToolResult:
-    """The model claims an agreement that the user has not given."""
-    return ToolResult.failure(f"{tool} was not called: the user has not agreed yet, and you cannot for them. Ask them.")
-
-
-def declined(tool: str) -> ToolResult:
-    """The user declined the call."""
-    return ToolResult.failure(f"{tool} was not called: the user declined. Do not call it again; go on without it.")
-
-
 class HistoryConfirmations:
     """The same rules for an agent that keeps no session: what was asked stands in its message history.
 
@@ -204,20 +141,15 @@ class HistoryConfirmations:
         self._calls = {
             call.tool_call_id: call for one in messages if isinstance(one, ModelResponse) for call in one.tool_calls
         }
-        turns = turns_of(messages)
-        asked: dict[str, str] = {}  # tools by digest, since the user's last message that was not itself a question
-        for turn in reversed(turns[:-1]):
+        self._questions = Questions()
+        for turn in turns_of(messages):
+            self._questions.begin_turn(turn.text)
             for part in turn.results:
-                asked |= self._questions(part)
-            if classify_reply(turn.text) is not ReplyKind.QUESTION:
-                break
-        kind = classify_reply(turns[-1].text) if turns else ReplyKind.OTHER
-        agreed = {note_of(part).get(AGREED) for part in turns[-1].results} if turns else set[object]()
-        self._asked = asked
-        self._answerable = {one for one in asked if kind is ReplyKind.OTHER and one not in agreed}
-        self._declined = set(asked) if kind is ReplyKind.NO else set[str]()
+                self._questions.asked(self._asked_by(part))
+                if isinstance(agreed := note_of(part).get(AGREED), str):
+                    self._questions.take(agreed)
 
-    def _questions(self, part: ToolReturnPart) -> dict[str, str]:
+    def _asked_by(self, part: ToolReturnPart) -> dict[str, str]:
         """The calls that a result asked about."""
         name = self._own_name(part.tool_name)
         if name is None:
@@ -234,14 +166,4 @@ class HistoryConfirmations:
 
     async def __call__(self, pending: PendingApproval, confirmed: bool, /) -> Approval | ToolResult:
         """The user's approval of this call, or the result that the model gets instead."""
-        if confirmed and pending.digest in self._answerable:
-            self._answerable.remove(pending.digest)
-            del self._asked[pending.digest]  # once: the next call is asked about anew
-            return pending.approve()
-        if pending.digest in self._declined:
-            return declined(pending.tool)
-        if confirmed and pending.digest in self._asked:
-            return not_confirmed(pending.tool)
-        changed = confirmed and any(self._asked[one] == pending.tool for one in self._answerable)
-        self._asked[pending.digest] = pending.tool
-        return pending.as_result(note="They agreed to other arguments." if changed else "", next_step=ASK_AND_END)
+        return self._questions.answer(pending, confirmed=confirmed)

@@ -388,8 +388,8 @@ class App:
             except (UnsetVariableError, ModelError) as error:
                 found.append((Problem(("agents", number, "brain", *_key_place(brain)), str(error)), error))
             except CredentialError as error:
-                said = f"{error} {error.hint}"
-                found.append((Problem(("agents", number, "brain", "credential", "ref"), said), error))
+                message = f"{error} {error.hint}"
+                found.append((Problem(("agents", number, "brain", "credential", "ref"), message), error))
         return found
 
     def _brain(self, agent: Agent) -> Model:

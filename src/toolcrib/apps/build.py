@@ -221,8 +221,8 @@ def _prompt(at: tuple[str | int, ...], agent: Agent, loader: ToolLoader) -> Prom
         try:
             more = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
-            said = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-            loader.mistakes.append(Problem((*at, key), f"{agent.system_prompt_file!r} cannot be read: {said}"))
+            cause = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            loader.mistakes.append(Problem((*at, key), f"{agent.system_prompt_file!r} cannot be read: {cause}"))
     prompt = Prompt(sections=agent.prompt, more=more)
     try:
         prompt.render(today=date.today(), finders=["tool_search"])

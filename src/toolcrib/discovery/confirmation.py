@@ -7,8 +7,11 @@ one. Here is also what models and users read about a call that waits.
 
 import hashlib
 import json
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
 from typing import Any, cast
 
 from toolcrib.discovery.arguments import properties_of
@@ -17,6 +20,7 @@ from toolcrib.tools.tool import Tool
 
 MOST_ARGUMENT_CHARACTERS = 2_000  # in the text for the model; the pending approval itself holds all of them
 CALL_AGAIN = "Tell the user what would happen. Call it again with the same arguments only after they agree."
+ASK_AND_END = "Tell the user what would happen, ask them, and end your turn."
 
 _NOT_CALLED = "requires_confirmation: {tool} was not called."
 
@@ -118,3 +122,142 @@ def digest(tool: str, arguments: Mapping[str, Any]) -> str:
     text = json.dumps([tool, arguments], sort_keys=True, separators=(",", ":"), default=distinct)
     # The count keeps a value that JSON cannot express apart from the list that stands for it.
     return hashlib.sha256(f"{foreign} {text}".encode()).hexdigest()
+
+
+# What the user says in words
+
+
+class Questions:
+    """The questions of one conversation, and which of them the user's last message may have answered with a yes.
+
+    The model asks in words and calls again with `confirmed: true`. That counts for a question of the turn before, if
+    the user's message since then is neither a no nor a question back; for the same arguments, and once.
+    """
+
+    def __init__(self) -> None:
+        self._kind = ReplyKind.OTHER  # of the user's last message
+        self._before: dict[str, str] = {}  # tools by digest: asked when the user wrote it
+        self._since: dict[str, str] = {}  # asked in this turn
+        self._answerable: set[str] = set()
+        self._declined: set[str] = set()
+
+    def begin_turn(self, text: str) -> None:
+        """Read the user's message as an answer to what was asked."""
+        # A question back leaves what it is about open.
+        self._before = (self._before if self._kind is ReplyKind.QUESTION else {}) | self._since
+        self._since = {}
+        self._kind = classify_reply(text)
+        self._answerable = set(self._before) if self._kind is ReplyKind.OTHER else set()
+        self._declined = set(self._before) if self._kind is ReplyKind.NO else set()
+
+    def asked(self, tools: Mapping[str, str]) -> None:
+        """Note the calls that the user is asked about in this turn: their tools by digest."""
+        self._since.update(tools)
+
+    def take(self, digest: str) -> bool:
+        """Use up the user's yes to a call; False if there is none."""
+        if digest not in self._answerable:
+            return False
+        self._answerable.remove(digest)
+        self._before.pop(digest, None)
+        self._since.pop(digest, None)  # the next call is asked about anew
+        return True
+
+    def answer(self, pending: PendingApproval, *, confirmed: bool) -> Approval | ToolResult:
+        """The user's approval of this call, or the result that the model gets instead."""
+        if confirmed and self.take(pending.digest):
+            return pending.approve()
+        if pending.digest in self._declined:
+            return declined(pending.tool)
+        asked = self._before | self._since
+        if confirmed and pending.digest in asked:
+            return not_confirmed(pending.tool)
+        changed = confirmed and any(asked[one] == pending.tool for one in self._answerable)
+        self._since[pending.digest] = pending.tool
+        return pending.as_result(note="They agreed to other arguments." if changed else "", next_step=ASK_AND_END)
+
+    def snapshot(self) -> dict[str, Any]:
+        """The state as JSON; empty if nothing is open."""
+        if not self._before and not self._since:
+            return {}
+        return {"reply": self._kind, "before": self._before, "since": self._since, "yes": sorted(self._answerable)}
+
+    @classmethod
+    def restored(cls, snapshot: Mapping[str, Any]) -> "Questions":
+        """The questions of a snapshot."""
+        made = cls()
+        if snapshot:
+            made._kind = ReplyKind(snapshot["reply"])
+            made._before, made._since = dict(snapshot["before"]), dict(snapshot["since"])
+            made._answerable = set(snapshot["yes"])
+            made._declined = set(made._before) if made._kind is ReplyKind.NO else set()
+        return made
+
+
+class ReplyKind(StrEnum):
+    """How a message answers an open question."""
+
+    NO = "no"
+    QUESTION = "question"  # neither yes nor no: the user wants to know more
+    OTHER = "other"  # perhaps a yes: that is for the model to read
+
+
+# A message that begins with one of these is a no.
+_NO = frozenset({
+    # English, Germanic
+    "no", "nope", "nah", "never", "don't", "dont", "stop", "cancel", "abort", "nein", "nicht", "abbrechen",
+    "nee", "niet", "annuleer", "nej", "nei", "ikke", "stopp", "avbryt",
+    # Romance
+    "non", "não", "nao", "nunca", "jamás", "cancela", "cancelar", "annulla", "annule", "annuler", "nu",
+    # Slavic, Baltic, Finnic, Hungarian, Greek
+    "nie", "ne", "anuluj", "przestań", "zrušit", "storno", "нет", "не", "ні", "нельзя", "стоп", "отмена",
+    "отмени", "скасуй", "ei", "nem", "peru", "όχι", "οχι",
+    # Turkish, Arabic, Persian, Hebrew, Indic
+    "hayır", "hayir", "yok", "iptal", "لا", "كلا", "نه", "לא", "ביטול", "नहीं", "नही", "मत", "না",
+    # South-East Asia, East Africa
+    "không", "đừng", "tidak", "jangan", "bukan", "hindi", "huwag", "hapana",
+})  # fmt: skip
+# And these anywhere in a short one.
+_NO_WITHIN = frozenset({
+    "don't", "dont", "do-not", "never-mind", "nicht", "cancel", "stop", "abort", "abbrechen", "annuler", "anuluj",
+    "отмена", "jangan",
+})  # fmt: skip
+_SHORT_WORDS = 8
+_STILL_YES = ("no problem", "no worries", "kein problem", "nie ma problemu", "pas de problème", "sin problema")
+# Scripts that put no spaces between words: how a no begins.
+_NO_BEGINNINGS = (
+    "不", "别", "別", "取消", "停", "算了", "いいえ", "いや", "だめ", "ダメ", "やめ", "しない", "キャンセル", "中止",
+    "아니", "안돼", "안 돼", "하지 마", "하지마", "취소", "그만", "ไม่", "อย่า", "ยกเลิก",
+)  # fmt: skip
+_QUESTION_ENDS = ("?", "？", "؟", "¿")
+
+
+def classify_reply(text: str) -> ReplyKind:
+    """How a user's message answers an open question."""
+    folded = " ".join(text.casefold().split())
+    if folded.startswith(_NO_BEGINNINGS):
+        return ReplyKind.NO
+    words = [word for word in map(_letters, folded.split()) if word]
+    if words and not folded.startswith(_STILL_YES):
+        if words[0] in _NO:
+            return ReplyKind.NO
+        joined = set(words) | {f"{one}-{two}" for one, two in pairwise(words)}
+        if len(words) <= _SHORT_WORDS and joined & _NO_WITHIN:
+            return ReplyKind.NO
+    return ReplyKind.QUESTION if folded.endswith(_QUESTION_ENDS) else ReplyKind.OTHER
+
+
+def _letters(word: str) -> str:
+    """A word without punctuation. Combining marks stay: Hindi writes its vowels with them."""
+    kept = (one for one in word.replace("’", "'") if one == "'" or unicodedata.category(one)[0] in "LM")
+    return "".join(kept).strip("'")
+
+
+def not_confirmed(tool: str) -> ToolResult:
+    """The model claims an agreement that the user has not given."""
+    return ToolResult.failure(f"{tool} was not called: the user has not agreed yet, and you cannot for them. Ask them.")
+
+
+def declined(tool: str) -> ToolResult:
+    """The user declined the call."""
+    return ToolResult.failure(f"{tool} was not called: the user declined. Do not call it again; go on without it.")

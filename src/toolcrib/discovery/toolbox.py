@@ -11,11 +11,29 @@ from typing import Any, Literal, TypeAlias, cast
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery import render as refusals
 from toolcrib.discovery.arguments import Repaired, fitted
-from toolcrib.discovery.confirmation import Approval, PendingApproval
+from toolcrib.discovery.confirmation import (
+    Approval,
+    PendingApproval,
+    Questions,
+    declined,
+    with_confirmed,
+    without_confirmed,
+)
+from toolcrib.discovery.handover import Discovered
+from toolcrib.discovery.model_calls import Ask, ModelCall
 from toolcrib.discovery.modes import Mode
+from toolcrib.discovery.native import (
+    anthropic_search_result,
+    anthropic_tools,
+    chat_tools,
+    definition,
+    responses_search_output,
+    responses_tools,
+    schema,
+)
 from toolcrib.discovery.tokens import definition_tokens
 from toolcrib.discovery.visibility import visibility_for
-from toolcrib.errors import SessionLostError, SnapshotError
+from toolcrib.errors import NativeFormError, SessionLostError, SnapshotError
 from toolcrib.policy.policy import Decision, Policy, Verdict
 from toolcrib.search.interface import SearchIndex
 from toolcrib.search.result import SearchResult
@@ -239,6 +257,7 @@ class Toolbox:
         self._surface: dict[str, Tool] = {}
         self._surface_revision = -1
         self._seen: _Seen | None = None
+        self._questions: Questions | None = None  # of a loop that tells what the user says
         self._renew_surface()
 
     # The tools
@@ -288,9 +307,13 @@ class Toolbox:
         """The tools that serve a request, among those the caller may know of. Nothing becomes active."""
         return self._searched.search(query, limit=limit)
 
-    async def search_async(self, query: str, *, limit: int = 5) -> SearchResult:
-        """The same from an event loop."""
-        return await self._searched.search_async(query, limit=limit)
+    async def search_async(self, query: str, *, limit: int = 5, abstain: bool = True) -> SearchResult:
+        """The same from an event loop; without `abstain` there are hits, too, when probably no tool fits."""
+        if abstain:
+            return await self._searched.search_async(query, limit=limit)
+        from toolcrib.search.query import SearchOptions  # late: numpy, which only a search needs
+
+        return await self._searched.search_async(query, limit=limit, options=SearchOptions(abstain=False))
 
     @property
     def index(self) -> SearchIndex:
@@ -344,13 +367,16 @@ class Toolbox:
         found = [tool.name for tool in self._callable(names) if tool.name not in pinned]
         return tuple(name for name in found if self._activation.add(name))
 
-    def begin_turn(self) -> tuple[str, ...]:
+    def begin_turn(self, text: str | None = None) -> tuple[str, ...]:
         """Make room at the start of a user's turn: idle tools and the least recently used over the budget go.
 
         Gives those that went; each can still be called by its name. Only here, because within a turn it would break the
         prompt cache and take away what the model just found. A surface that depends on what the catalog holds changes
-        here too, if the catalog did.
+        here too, if the catalog did. `text` is what the user says: `handle` reads in it whether they agreed to a call.
         """
+        if text is not None:
+            self._questions = self._questions or Questions()
+            self._questions.begin_turn(text)
         self._renew_surface()
         idle = self._activation.leave_idle(self._idle_turns)
         sizes = {tool.name: self._size_of(tool) for tool in self._now().active}
@@ -417,11 +443,103 @@ class Toolbox:
             return PendingApproval.of(name, given.arguments, "it asks before this call").as_result()
         return result
 
+    # In a loop of your own: definitions and results as plain JSON
+
+    def openai_tools(self) -> list[dict[str, Any]]:
+        """`tools` of the next request to OpenAI's Chat Completions, or what speaks like it: what the model sees now."""
+        return chat_tools(self._defined())
+
+    def responses_tools(self, *, native: bool = False) -> list[dict[str, Any]]:
+        """The same for OpenAI's Responses.
+
+        `native` puts the search behind the API's own `tool_search`: found tools are appended, and this list stays.
+        """
+        visible = self._defined()
+        if not native:
+            return [definition(tool, "openai-responses") for tool in visible]
+        [search, *_] = self.surface
+        return responses_tools(search, self._defined(self._callable(self.pinned)))
+
+    def anthropic_tools(self, *, native: bool = False) -> list[dict[str, Any]]:
+        """The same for Anthropic's Messages.
+
+        `native` declares every tool, most of them held back; a search refers to those it finds, and this list stays.
+        """
+        visible = self._defined()
+        if not native:
+            return anthropic_tools(visible)
+        held_back = self._defined(filter(self._visibility.may_call, self.tools))
+        return anthropic_tools([*self.surface, *self._defined(self._callable(self.pinned))], held_back)
+
+    async def handle(
+        self, call: object, context: object = None, *, confirm: Ask | None = None, native: bool = False
+    ) -> dict[str, Any]:
+        """Make a call of the model, as its SDK gives it; returns the message, item or block to send back.
+
+        Args:
+            call: An entry of `tool_calls` (Chat Completions), a `function_call` or `tool_search_call` (Responses), a
+                `tool_use` block (Anthropic), or a call of LangChain; as an object or a dictionary.
+            context: What the application gives to its tools.
+            confirm: Asks the user about a risky call. Without it the model asks in words, and the user's next message,
+                given to `begin_turn`, answers.
+            native: Whether the tools were given with `native`.
+        """
+        asked = ModelCall.read(call)
+        name = asked.name or self._finder or ""
+        arguments, confirmed = without_confirmed(asked.arguments, self.find(name))
+        result = await self.call(name, arguments, context)
+        pending: object = result.value
+        if isinstance(pending, PendingApproval):
+            agreed = await self._agreed(pending, confirm, confirmed=confirmed)
+            if isinstance(agreed, Approval):
+                result = await self.call(pending.tool, pending.arguments, context, approved=agreed)
+            else:
+                result = agreed
+        found: object = result.value
+        names = found.tools if isinstance(found, Discovered) else ()
+        if asked.form == "search":
+            return responses_search_output(asked.id, self._defined(self._callable(names)))
+        if native and asked.form == "anthropic" and isinstance(found, Discovered):
+            return anthropic_search_result(asked.id, names, nothing=result.text)
+        return asked.answer(result.text, failed=result.failed)
+
+    async def _agreed(self, pending: PendingApproval, confirm: Ask | None, *, confirmed: bool) -> Approval | ToolResult:
+        """The user's yes to a call of `handle`, or what the model is told."""
+        if confirm is not None:
+            agreed = confirm(pending)
+            agreed = agreed if isinstance(agreed, bool) else await agreed
+            return pending.approve() if agreed else declined(pending.tool)
+        if self._questions is None:
+            logger.warning(
+                "%s waits for the user's yes, which nobody tells the toolbox: "
+                "call `begin_turn(text)` with each message of the user, or `handle(call, confirm=...)`.",
+                pending.tool,
+            )
+            return pending.as_result()
+        return self._questions.answer(pending, confirmed=confirmed)
+
+    def _defined(self, tools: Iterable[Tool] | None = None) -> list[Tool]:
+        """Tools as the model is told of them: those that ask first take `confirmed`."""
+        if tools is None:
+            tools = self.visible()
+            if not tools and self.tools and self._make_surface is None and not self.pinned:
+                raise NativeFormError(
+                    "The model sees no tools: the toolbox has no surface.",
+                    hint="Write `Toolbox(catalog, surface=search_surface)`.",
+                )
+        return [self._asking(tool) for tool in tools]
+
+    def _asking(self, tool: Tool) -> Tool:
+        if tool.name in self._surface or self.verdict(tool).decision is not Decision.ASK:
+            return tool
+        return tool.with_metadata(parameters=with_confirmed(schema(tool.parameters)))
+
     # Snapshots
 
     def snapshot(self) -> dict[str, Any]:
-        """The state of this toolbox as JSON: its active tools. Policy and role are not in it."""
-        return self._activation.snapshot()
+        """The state of this toolbox as JSON: its active tools, and what the user was asked. Policy and role are not."""
+        questions = self._questions.snapshot() if self._questions is not None else {}
+        return self._activation.snapshot() | ({"questions": questions} if questions else {})
 
     @classmethod
     def restore(
@@ -430,6 +548,11 @@ class Toolbox:
         """A toolbox as it was; `options` are those of a new one. Tools that are gone show nowhere."""
         toolbox = cls(catalog, index, **options)
         toolbox._activation = ActiveTools.restored(snapshot)
+        if questions := snapshot.get("questions"):
+            try:
+                toolbox._questions = Questions.restored(questions)
+            except (KeyError, TypeError, ValueError) as error:
+                raise SnapshotError("The snapshot has no questions under 'questions'.", hint=_HINT) from error
         return toolbox
 
     def handed_to(self, role: str | None = None, *, pinned: Iterable[str] | None = None) -> "Toolbox":
@@ -438,7 +561,7 @@ class Toolbox:
         What is not given stays as it is here. The new one sees and calls what its own role may.
         """
         other = Toolbox.restore(
-            self.snapshot(),
+            self._activation.snapshot(),
             self.catalog,
             self._index,
             policy=self.policy,

@@ -6,14 +6,23 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from itertools import islice
 from pathlib import Path
+from time import monotonic
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from toolcrib.errors import AddressRefusedError, SourceConfigError, SourceError, ToolDefinitionError, WebError
+from toolcrib.errors import (
+    AddressRefusedError,
+    CatalogError,
+    SourceConfigError,
+    SourceError,
+    ToolDefinitionError,
+    WebError,
+)
 from toolcrib.settings import Settings
 from toolcrib.sources.names import ToolNames, safe_prefix
-from toolcrib.sources.openapi.document import OpenApiDocument, checked_path
+from toolcrib.sources.openapi.document import MOST_SECONDS, OpenApiDocument, checked_path
 from toolcrib.sources.openapi.request import Arguments, Credential, arguments_of, request_of
 from toolcrib.sources.source import DocumentSource, SourceState, ToolSink
 from toolcrib.sources.web import Web, WebGuard, WebLimits, WebResponse, keep_keys_out_of_logs
@@ -103,7 +112,7 @@ def _value(response: WebResponse) -> Any:
     if (mime.endswith("json") or not mime) and not response.cut:
         try:
             return json.loads(response.body) if response.body.strip() else ""
-        except ValueError:
+        except (ValueError, RecursionError):
             return response.text()
     if mime.startswith(("text/", "application/xml")) or mime.endswith(("json", "+xml", "yaml", "urlencoded")):
         return response.text()
@@ -120,6 +129,7 @@ def _phrase(status: int) -> str:
 DOCUMENT_LIMITS = WebLimits(seconds=30, body_bytes=20_000_000)
 CALL_LIMITS = WebLimits(seconds=30, body_bytes=2_000_000)
 _MOST_DESCRIPTION_CHARACTERS = 1_000
+MOST_OPERATIONS = 20_000
 _AMBIGUOUS = re.compile(r"[\\?#@\x00-\x20\x7f]")
 
 
@@ -165,7 +175,7 @@ class OpenApiSource(DocumentSource):
         """Read the document again. On failure `state` and `problem` say why, and the tools stay unchanged."""
         try:
             document = await self._document()
-            tools = self._tools(document)
+            tools = await asyncio.to_thread(self._tools, document)
         except SourceError as error:
             self.state, self.problem = SourceState.DOWN, str(error)
             return
@@ -191,14 +201,20 @@ class OpenApiSource(DocumentSource):
 
     def _tools(self, document: OpenApiDocument) -> list[Tool]:
         base_url = self._checked_base_url(document)
-        operations = {_identity(found[0], found[1], found[3]): found for found in document.operations()}
+        problems: list[str] = []
+        listed = islice(document.operations(problems), MOST_OPERATIONS + 1)
+        operations = {_identity(found[0], found[1], found[3]): found for found in listed}
+        if len(operations) > MOST_OPERATIONS:
+            raise SourceConfigError(f"{self._place}: it has more than {MOST_OPERATIONS:,} operations.")
+        ends_at = monotonic() + MOST_SECONDS
         names = self.names.assign(operations)
         tools: list[Tool] = []
-        problems: list[str] = []
         for identity, (method, path, item, operation) in operations.items():
+            if monotonic() > ends_at:
+                raise SourceConfigError(f"{self._place}: its tools cannot be made in {MOST_SECONDS:g} seconds.")
             try:
                 tools.append(self._tool(names[identity], document, base_url, method, path, item, operation))
-            except (SourceConfigError, ToolDefinitionError) as error:
+            except (SourceConfigError, ToolDefinitionError, CatalogError) as error:
                 problems.append(f"{method.upper()} {path} is no tool: {error}")
         self.problems = tuple(problems)
         return tools
@@ -279,7 +295,10 @@ class OpenApiSource(DocumentSource):
 
 def _read(place: str) -> str:
     try:
-        return Path(place).expanduser().read_text(encoding="utf-8")
+        path = Path(place).expanduser()
+        if path.stat().st_size > DOCUMENT_LIMITS.body_bytes:
+            raise SourceConfigError(f"{place}: it is larger than {DOCUMENT_LIMITS.body_bytes:,} bytes.")
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise SourceConfigError(f"{place}: it cannot be read: {reason}.", hint="Check the path.") from None

@@ -151,7 +151,7 @@ class _Composer(Composer):
             raise OverLimitError(f"it cannot be read in {self.limits.seconds:g} seconds", hint=_SMALLER)
         if self.depth > self.limits.levels:
             raise OverLimitError(f"it is nested deeper than {self.limits.levels} levels", hint=_SMALLER)
-        compose: Callable[[Any, Any], Node] = super().compose_node  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - ruamel is not typed
+        compose = cast("Callable[[Any, Any], Node]", super().compose_node)  # pyright: ignore[reportUnknownMemberType] - ruamel is not typed
         return compose(parent, index)
 
 

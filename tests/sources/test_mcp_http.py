@@ -211,9 +211,9 @@ def _answers(tools: list[Any], **headers: str) -> Any:
         if asked.method != "POST":
             return Answer(status=405)
         message = json.loads(asked.body)
-        info = {
+        info: dict[str, Any] = {
             "protocolVersion": "2025-06-18",
-            "capabilities": {"tools": {}},
+            "capabilities": {"tools": dict[str, Any]()},
             "serverInfo": {"name": "s", "version": "1"},
         }
         results: dict[str, Any] = {"initialize": info, "tools/list": {"tools": tools}}

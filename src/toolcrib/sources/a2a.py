@@ -224,6 +224,11 @@ class A2aCall:
     sleep: Callable[[float], Awaitable[None]] = field(compare=False, repr=False)
     key: str | None = field(default=None, repr=False)
 
+    @property
+    def target(self) -> dict[str, Any]:
+        """Where requests go, for pinning."""
+        return {"address": self.card.url, "skill": self.skill}
+
     async def __call__(self, arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
         """The agent's answer. A long task is polled for a while; then the result fails and names the task."""
         request = request_in(arguments)

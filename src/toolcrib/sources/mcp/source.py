@@ -245,6 +245,12 @@ class McpToolCall:
         definition.pop("_meta", None)  # no model reads it, and some servers put timestamps there
         return definition
 
+    @property
+    def target(self) -> dict[str, Any]:
+        """The server that runs it, for pinning: its program or host, and a hash of all that its entry says of it."""
+        server = self.connection.server
+        return {"transport": server.transport, "server": server.address, "entry": server.identity}
+
     async def __call__(self, arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
         """Call the tool. Every failure of the server is a failed result with the reason."""
         progress = context.report_progress if isinstance(context, ReportsProgress) else None

@@ -60,6 +60,18 @@ class OpenApiCall:
     limits: WebLimits = field(compare=False, repr=False)
     credential: Credential | None = field(default=None, repr=False)
     needs_key: str = ""  # how to provide the missing key of the operation
+    auth: tuple[str, str] | None = None  # where a key goes, whether or not there is one: kind and name
+
+    @property
+    def target(self) -> dict[str, Any]:
+        """The request that a call makes, for pinning: its address, its parts, and how the key is sent."""
+        return {
+            "method": self.method,
+            "address": f"{self.base_url}{self.path}",
+            "arguments": {one.name: [one.place, one.original, one.style, one.explode] for one in self.takes.arguments},
+            "body": self.takes.body_type,
+            "auth": list(self.auth) if self.auth else None,
+        }
 
     async def __call__(self, arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
         """The service's answer; refusals, errors and timeouts are failed results that say what to do."""
@@ -239,7 +251,9 @@ class OpenApiSource(DocumentSource):
         takes = arguments_of(document, item, operation, hidden)
         credential, needs_key = self._credential(document, operation, schemes)
         tag = next((tag for tag in items(operation.get("tags")) if isinstance(tag, str)), self._name)
-        call = OpenApiCall(self._name, method, base_url, path, takes, self._web, self._limits, credential, needs_key)
+        auth = (credential.kind, credential.name) if credential else None
+        given = credential if self._key is not None else None
+        call = OpenApiCall(self._name, method, base_url, path, takes, self._web, self._limits, given, needs_key, auth)
         return Tool(
             name=name,
             description=clean(_words(method, path, operation), _MOST_DESCRIPTION_CHARACTERS),
@@ -254,7 +268,7 @@ class OpenApiSource(DocumentSource):
     def _credential(
         self, document: OpenApiDocument, operation: Mapping[str, Any], schemes: Mapping[str, Any]
     ) -> tuple[Credential | None, str]:
-        """How the key is sent with an operation, and the message for a missing one."""
+        """How a key is sent with an operation, also if there is none yet, and the message for a missing one."""
         wanted = items(operation["security"] if "security" in operation else document.content.get("security"))
         choices = [list(mapping(choice)) for choice in wanted]
         if not choices or [] in choices:
@@ -264,11 +278,10 @@ class OpenApiSource(DocumentSource):
             )
         else:
             open_to_all, names = False, choices[0]
-        if self._key is None:
-            return None, "" if open_to_all else self._how_to_give_a_key
+        missing = "" if open_to_all or self._key is not None else self._how_to_give_a_key
         if not names:
-            return None if schemes else Credential(kind="bearer", key=self._key), ""
-        return _credential(document.resolved(schemes.get(names[0])), self._key), ""
+            return None if schemes else Credential(kind="bearer", key=self._key or ""), missing
+        return _credential(document.resolved(schemes.get(names[0])), self._key or ""), missing
 
     @property
     def _how_to_give_a_key(self) -> str:

@@ -71,7 +71,9 @@ async def test_live_and_rebuilt_state_agree(talked: list[Turn]) -> None:
 
 
 async def test_a_toolbox_of_fifty_turns_comes_back_from_its_messages() -> None:
-    some = turns(("Find", [FIND, LOOK]), ("Rename", [FIND_PAGE, RENAME]), *[("Hm", [])] * 3, ("Look", [LOOK]))
+    small_talk = turns(("Hm", []))
+    some = turns(("Find", [FIND, LOOK]), ("Rename", [FIND_PAGE, RENAME]))
+    some += [*small_talk * 3, *turns(("Look", [LOOK]))]
     talked = [*some * 8, *turns(("Delete old", [DELETE]), ("Yes", [CONFIRMED]))]
     seen, deleted = await talk(talked, rebuilt=True)
     assert (seen, deleted) == await talk(talked, rebuilt=False)

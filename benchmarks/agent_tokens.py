@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that it also 
 
 from benchmarks import report
 from benchmarks.agent_talks import LONG, SEARCH, TALKS, Talk
-from benchmarks.handing_over import Handed, hand_over, handing
+from benchmarks.handing_over import Handed, by_language, complete, hand_over, handing
 from benchmarks.request_parts import kept_prefix, overhead
 from benchmarks.wire import WireServer
 from benchmarks.wire.server import Wire
@@ -90,8 +90,9 @@ def main() -> int:
     cms = build(":memory:")
     held = asyncio.run(hold_all(cms, [*([talk] for talk in TALKS), LONG]))
     handed = asyncio.run(hand_over(cms.catalog))
-    promises = kept_promises(held, handed)
-    write(out, held, handed, promises, len(cms.catalog))
+    several = asyncio.run(complete(cms.catalog))
+    promises = kept_promises(held, handed, several)
+    write(out, held, handed, several, promises, len(cms.catalog))
     return 0 if all(good for _, _, good in promises) else 1
 
 
@@ -158,7 +159,9 @@ def chosen(held: Iterable[Held], **wanted: str) -> list[Held]:
     return [one for one in held if all(getattr(one, name) == value for name, value in wanted.items())]
 
 
-def kept_promises(held: Sequence[Held], handed: Sequence[Handed]) -> list[tuple[str, str, bool]]:
+def kept_promises(
+    held: Sequence[Held], handed: Sequence[Handed], several: Sequence[tuple[str, bool]]
+) -> list[tuple[str, str, bool]]:
     """What was promised, what was measured, and whether it holds on every wire."""
     promises: list[tuple[str, str, bool]] = []
     for kind, most in MOST.items():
@@ -176,6 +179,15 @@ def kept_promises(held: Sequence[Held], handed: Sequence[Handed]) -> list[tuple[
             most < MOST["B"],
         )
     )
+    shown, served = sum(one.right != "neither" for one in handed), sum(good for _, good in several)
+    promises += [
+        ("the right tool is handed over or named", f"{shown} of {len(handed)} requests", shown == len(handed)),
+        (
+            "one search hands over the tools of two or three errands in 90 % of the requests",
+            f"{served} of {len(several)} requests",
+            served >= 0.9 * len(several),
+        ),
+    ]
     for wire in (wire for wire in WIRES if wire != "openai-chat"):
         shares = prefix_shares(chosen(held, wire=wire, mode="discovery", delivery="append"))
         good = min(shares) == 1
@@ -196,6 +208,7 @@ def write(
     out: Path,
     held: Sequence[Held],
     handed: Sequence[Handed],
+    several: Sequence[tuple[str, bool]],
     promises: Sequence[tuple[str, str, bool]],
     tools: int,
 ) -> None:
@@ -232,6 +245,10 @@ def write(
         "others while they fit into a budget; it names those that come next, and a search for a name hands that tool "
         "over. *Tokens* is the overhead of the request after a first call of 20 tokens, in the chat form. *Without a "
         "budget* every tool worth showing comes with its definition.",
+        "## One search for several errands",
+        report.markdown(by_language(several)),
+        "Requests for two or three things (`tests/seeds/errands.jsonl`), by language: how often one search, in the "
+        "user's words, hands over the tool of each of them.",
         "## What stays for the prompt cache",
         report.markdown(cache(held)),
         "Of a request, the part with which the next one begins, in the order in which providers cache: tools, system, "

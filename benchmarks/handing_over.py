@@ -1,7 +1,8 @@
 """What one search hands over: whether the right tool is among it, and what the next request then costs.
 
 The requests of site editors (`tests/data/cms_requests.jsonl`) go to `tool_search` in their own words, on a new toolbox
-each, with the budget of a search and without one.
+each, with the budget of a search and without one. Requests of two and three errands (`tests/seeds/errands.jsonl`) are
+searched for once, too, for the tools of all their errands.
 """
 
 import json
@@ -29,6 +30,7 @@ from toolcrib.search.index import ToolIndex
 from toolcrib_cms.cms import APP
 
 REQUESTS = Path(__file__).parents[1] / "tests/data/cms_requests.jsonl"
+ERRANDS = Path(__file__).parents[1] / "tests/seeds/errands.jsonl"
 NO_BUDGET = 10**9
 PROMPT = (APP.parent / "prompt.md").read_text("utf-8")  # what the app adds to the common one
 MARKS = 4  # around the prompt, as around each message
@@ -79,6 +81,25 @@ async def searched(catalog: Catalog, index: ToolIndex, text: str, right: set[str
     )
     asked = sum(max(1, len(errand.extras)) for errand in errands(text))
     return Handed(text, place, len(found.tools), tokens, asked)
+
+
+async def complete(catalog: Catalog) -> list[tuple[str, bool]]:
+    """The language of each request of several errands, and whether one search handed over the tools of all of them."""
+    index = ToolIndex(catalog)
+    asked: list[tuple[str, bool]] = []
+    for row in map(json.loads, ERRANDS.read_text("utf-8").splitlines()):
+        toolbox = Toolbox(catalog, index, surface=search_surface)
+        found = (await toolbox.call(SEARCH_NAME, {"query": row["text"]})).value
+        asked.append((row["lang"], all({*tools} & {*found.tools} for tools in row["errands"])))
+    return asked
+
+
+def by_language(asked: Sequence[tuple[str, bool]]) -> report.Table:
+    """How many requests of several errands were served by one search."""
+    languages = list(dict.fromkeys(language for language, _ in asked))
+    groups = [[good for language, good in asked if language == one] for one in languages]
+    counts = [f"{sum(group)} of {len(group)}" for group in [*groups, [good for _, good in asked]]]
+    return [[*languages, "all"], counts]
 
 
 def handing(handed: Sequence[Handed]) -> report.Table:

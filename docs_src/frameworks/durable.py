@@ -20,7 +20,7 @@ async def send_mail(text: str) -> str:
 
 
 model = scripted_model(("tool_search", {"query": "send an e-mail"}), ("send_mail", {"text": "Hello"}), "Done.")
-crib = CribToolset[object](catalog)
+crib: CribToolset[object] = CribToolset(catalog)
 durable: Any = DBOSDurability()
 agent = Agent(
     model,

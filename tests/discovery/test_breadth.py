@@ -97,20 +97,20 @@ async def test_a_tool_that_may_not_be_called_is_not_named_beside() -> None:
     assert (await box.call("tool_search", {"query": "page"})).value.named == ("list_pages",)
 
 
-async def test_site_editors_are_handed_the_right_tool_and_nearly_always_shown_it() -> None:
-    """Floors on the CMS's 168 requests; `benchmarks/results/agent_tokens.md` has the figures."""
+async def test_site_editors_are_shown_the_right_tool_and_mostly_handed_it() -> None:
+    """The CMS's 168 requests; `benchmarks/results/agent_tokens.md` has the figures."""
     catalog = build(":memory:", seeded=False).catalog
     index = ToolIndex(catalog)
     requests = [json.loads(line) for line in REQUESTS.read_text("utf-8").splitlines()]
-    handed = shown = 0
+    handed, not_shown = 0, list[str]()
     for row in requests:
         right = {row["tool"]} if isinstance(row["tool"], str) else set(row["tool"])
         box = Toolbox(catalog, index, surface=search_surface)
         value: Discovered = (await box.call("tool_search", {"query": row["text"]})).value
         handed += bool(right & set(value.tools))
-        shown += bool(right & {*value.tools, *value.named})
+        not_shown += [] if right & {*value.tools, *value.named} else [row["text"]]
     assert handed / len(requests) >= 0.80
-    assert shown / len(requests) >= 0.95
+    assert (not_shown, len(requests)) == ([], 168)
 
 
 def test_the_budget_lets_at_least_one_tool_of_any_size_come() -> None:

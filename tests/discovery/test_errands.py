@@ -11,6 +11,7 @@ from toolcrib.discovery.handover import Discovered, confidence_word, errand_budg
 from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.search.index import ToolIndex
+from toolcrib.search.query import SearchOptions
 from toolcrib.search.result import Hit, SearchResult
 from toolcrib_cms import build
 
@@ -29,6 +30,13 @@ REQUESTS = Path(__file__).parents[1] / "seeds/errands.jsonl"
         ("book a room for Ann, Bob and Eve", ["book a room for Ann, Bob and Eve"]),
         ("Lösche die Seite und veröffentliche den Beitrag", ["Lösche die Seite", "veröffentliche den Beitrag"]),
         ("删除促销页面，并从菜单中移除它的链接", ["删除促销页面", "从菜单中移除它的链接"]),
+        ("Dim het licht en speel iets van Bach", ["Dim het licht", "speel iets van Bach"]),
+        ("Cherche une recette en ligne", ["Cherche une recette en ligne"]),
+        ("Cierra el pedido y envíalo", ["Cierra el pedido", "envíalo"]),
+        ("Scrivi un articolo e pubblicalo", ["Scrivi un articolo", "pubblicalo"]),
+        ("주문을 취소하고 환불해 줘", ["주문을 취소하고", "환불해 줘"]),
+        ("광고 캠페인 만들어 줘", ["광고 캠페인 만들어 줘"]),
+        ("注文を検索して返金してください", ["注文を検索して", "返金してください"]),
         ("", [""]),
     ],
 )  # fmt: skip
@@ -68,12 +76,51 @@ def test_each_errand_has_a_budget_of_its_own() -> None:
     assert errand_budget(2, budget_tokens=0) == 0
 
 
+def test_what_errands_leave_over_brings_a_tool_that_did_not_fit_into_the_budget_of_its_own() -> None:
+    parts = [(found(("a", 0.5), ("b", 0.4)), ()), (found(("c", 0.9)), ())]
+    tokens = {"a": 450, "b": 200, "c": 100}
+    chosen = spread_errands(parts[0][0], parts, 8, tokens.__getitem__)
+    assert [hit.name for hit in chosen.handed] == ["a", "c", "b"]
+
+
+def test_where_errands_have_the_same_best_tool_the_next_one_of_the_weaker_comes_too() -> None:
+    parts = [(found(("a", 0.86), ("b", 0.12)), ()), (found(("a", 0.79), ("c", 0.02)), ())]
+    chosen = spread_errands(found(("a", 0.9)), parts, 8, lambda name: 10_000)
+    assert [hit.name for hit in chosen.handed] == ["a", "b"]
+    same = [(found(("a", 0.98), ("b", 0.01)), ()), (found(("a", 0.97), ("c", 0.01)), ())]  # "list these and those"
+    assert [hit.name for hit in spread_errands(found(("a", 0.9)), same, 8, lambda name: 10_000).handed] == ["a"]
+
+
 def test_the_whole_request_decides_where_an_errand_is_not_sure() -> None:
     whole = found(("add_link", 0.5), ("change_link", 0.1))
     unsure = found(("change_link", 0.45), ("add_link", 0.3), confidence=0.3)
     assert in_context(unsure, whole).names == ("add_link", "change_link")
     sure = found(("change_link", 0.9), ("add_link", 0.05))
     assert in_context(sure, whole) is sure
+
+
+async def test_beside_an_errand_that_found_its_tool_a_likely_guess_serves_one_that_found_none() -> None:
+    class Abstaining(ScriptedIndex):
+        """Finds no tool for "tidy up", unless it must."""
+
+        guess = 0.3
+
+        def search(self, query: str, *, limit: int = 5, options: SearchOptions | None = None) -> SearchResult:
+            if query != "tidy up here":
+                self.hits, self.confidence = (("get_page", 0.9), ("delete_page", 0.01)), 0.9
+            elif options is None:
+                self.hits = ()
+            else:
+                self.hits, self.confidence = (("delete_page", 0.4), ("list_pages", 0.3)), self.guess
+            return super().search(query, limit=limit)
+
+    index = Abstaining()
+    request = {"query": "get the page and tidy up here"}
+    value: Discovered = (await toolbox(index, surface=search_surface).call("tool_search", request)).value
+    assert {"get_page", "delete_page"} <= {*value.tools}
+    index.guess = 0.1
+    value = (await toolbox(index, surface=search_surface).call("tool_search", request)).value
+    assert "delete_page" not in value.tools
 
 
 async def test_an_errand_that_finds_nothing_adds_nothing() -> None:

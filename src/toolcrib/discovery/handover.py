@@ -30,6 +30,7 @@ BUDGET_TOKENS = 310
 # Of that, two searches of a conversation, or one for both errands, may add so much.
 TWO_ERRANDS_TOKENS = 1_100
 FURTHER_ERRAND_TOKENS = 300
+LEFT_OVER_TOKENS = 250  # of what errands leave over of their budgets, for tools that did not fit into those of others
 MOST_OF_AN_ERRAND = 3  # tools handed over, if they fit
 CONTEXT = 0.1  # what a tool counts in an unsure errand that the whole request does not find
 NAME_TOKENS = 8  # of a tool that is only named: what the best tool takes too much is saved there
@@ -63,8 +64,7 @@ def best_hits(found: SearchResult, limit: int, needed: Sequence[str] = ()) -> tu
     limit = max(1, min(limit, MOST_TOOLS))
     if not found.hits or not is_confident(found):
         return found.hits[:limit]
-    near = NEAR if found.path in ("blended", "dense") else NEAR_BY_WORDS
-    own = [hit for hit in found.hits if hit.score >= found.hits[0].score * near]
+    own = [hit for hit in found.hits if hit.score >= found.hits[0].score * _near(found)]
     # The search gives companions no score of their own: they are here for another tool's sake.
     companions = [*_companions(found, needed), *(hit for hit in found.hits if not hit.score)]
     kept = {hit.name: hit for hit in [*own, *companions[: max(0, NARROW - len(own))]]}
@@ -130,23 +130,61 @@ def spread_errands(
 ) -> Handover:
     """What to hand over for a request of several errands, each with the tools to use before its best one.
 
-    Each errand has a budget of its own (`errand_budget`), and its best tool always comes. Named are those that are left
+    Each errand has a budget of its own (`errand_budget`), and its best tool always comes. What is left over brings one
+    that did not fit into its errand's budget, or one that only the whole request finds. Named are those that are left
     of each errand and of the whole request, in turn; `related` ones fill them up to the limit.
     """
     limit = max(len(errands), min(limit, MOST_TOOLS))
-    handed: dict[str, Hit] = {found.hits[0].name: found.hits[0] for found, _ in errands}
+    handed = {hit.name: hit for bests in _bests([found for found, _ in errands]) for hit in bests}
+    budget, left = errand_budget(len(errands), budget_tokens), 0
+    others: list[tuple[float, Hit]] = []  # by how near they come to the best one of their errand
     for found, needed in errands:
-        left = errand_budget(len(errands), budget_tokens) - tokens_of(found.hits[0].name)
-        for hit in best_hits(found, MOST_OF_AN_ERRAND, needed)[1:]:
-            tokens = 0 if hit.name in handed else tokens_of(hit.name)
-            if tokens <= max(0, left) and len(handed) < limit:
-                handed.setdefault(hit.name, hit)
-                left -= tokens
-    named = [_rest(found, handed, needed) for found, needed in [*errands, (whole, ())]]
-    names = {hit.name: hit for turn in zip_longest(*named) for hit in turn if hit is not None}
+        own = budget - tokens_of(found.hits[0].name)
+        further = [hit for hit in best_hits(found, MOST_TOOLS, needed)[1:] if hit.name not in handed]
+        for hit in further[: MOST_OF_AN_ERRAND - 1]:
+            tokens = tokens_of(hit.name)
+            if tokens <= own and len(handed) < limit:
+                handed[hit.name] = hit
+                own -= tokens
+            else:
+                others.append((_share(hit, found), hit))
+        left += own
     shown = min(limit, SHOWN_BY_A_SURE_SEARCH + len(errands))
-    rest = tuple(names.values())[: max(LEAST_NAMES, shown - len(handed))]
+    names = max(LEAST_NAMES, shown - len(handed))
+    left = min(left, LEFT_OVER_TOKENS)
+    ordered = [hit for _, hit in sorted(others, key=lambda one: -one[0])]
+    for hit in [*ordered, *(hit for hit in best_hits(whole, limit) if hit.score)]:
+        if hit.name not in handed and tokens_of(hit.name) <= left and len(handed) < limit:
+            handed[hit.name] = hit
+            left -= tokens_of(hit.name)
+    named = [_rest(found, handed, needed) for found, needed in [*errands, (whole, ())]]
+    left_out = {hit.name: hit for turn in zip_longest(*named) for hit in turn if hit is not None}
+    rest = tuple(left_out.values())[: max(LEAST_NAMES, min(names, limit - len(handed)))]
     return Handover(handed=tuple(handed.values()), named=_filled(tuple(handed.values()), rest, related, limit))
+
+
+def _bests(errands: Sequence[SearchResult]) -> list[list[Hit]]:
+    """The best tool of each errand. Who asks for two things mostly needs two tools: where errands have the same best
+    one, the next of the errand that it fits less well comes, too.
+    """
+    bests = [[found.hits[0]] for found in errands]
+    for name in dict.fromkeys(hits[0].name for hits in bests):
+        same = [at for at, hits in enumerate(bests) if hits[0].name == name]
+        taken = {hits[0].name for hits in bests}
+        nexts = [(next((hit for hit in errands[at].hits if hit.name not in taken), None), at) for at in same]
+        shares = [(_share(hit, errands[at]), at, hit) for hit, at in nexts if hit is not None]
+        for share, at, hit in sorted(shares, key=lambda one: -one[0])[: len(same) - 1]:
+            if share >= _near(errands[at]):
+                bests[at].append(hit)
+    return bests
+
+
+def _near(found: SearchResult) -> float:
+    return NEAR if found.path in ("blended", "dense") else NEAR_BY_WORDS
+
+
+def _share(hit: Hit, found: SearchResult) -> float:
+    return hit.score / found.hits[0].score if found.hits[0].score else 0.0
 
 
 def _rest(found: SearchResult, handed: Container[str], needed: Sequence[str]) -> tuple[Hit, ...]:

@@ -307,9 +307,13 @@ class Toolbox:
         """The tools that serve a request, among those the caller may know of. Nothing becomes active."""
         return self._searched.search(query, limit=limit)
 
-    async def search_async(self, query: str, *, limit: int = 5) -> SearchResult:
-        """The same from an event loop."""
-        return await self._searched.search_async(query, limit=limit)
+    async def search_async(self, query: str, *, limit: int = 5, abstain: bool = True) -> SearchResult:
+        """The same from an event loop; without `abstain` there are hits, too, when probably no tool fits."""
+        if abstain:
+            return await self._searched.search_async(query, limit=limit)
+        from toolcrib.search.query import SearchOptions  # late: numpy, which only a search needs
+
+        return await self._searched.search_async(query, limit=limit, options=SearchOptions(abstain=False))
 
     @property
     def index(self) -> SearchIndex:
@@ -502,9 +506,9 @@ class Toolbox:
     async def _agreed(self, pending: PendingApproval, confirm: Ask | None, *, confirmed: bool) -> Approval | ToolResult:
         """The user's yes to a call of `handle`, or what the model is told."""
         if confirm is not None:
-            said = confirm(pending)
-            said = said if isinstance(said, bool) else await said
-            return pending.approve() if said else declined(pending.tool)
+            agreed = confirm(pending)
+            agreed = agreed if isinstance(agreed, bool) else await agreed
+            return pending.approve() if agreed else declined(pending.tool)
         if self._questions is None:
             logger.warning(
                 "%s waits for the user's yes, which nobody tells the toolbox: "

@@ -1,13 +1,13 @@
 """Surface search: one tool, by which a model asks for what it needs and gets the few tools that fit, ready to call."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 from pydantic import Field
 
-from toolcrib.discovery.errands import errands
+from toolcrib.discovery.errands import Errand, errands
 from toolcrib.discovery.handover import (
     BUDGET_TOKENS,
     MOST_TOOLS,
@@ -40,6 +40,8 @@ DESCRIPTION = (
 PHRASES = ("find a tool", "which tools are there", "what can you do")
 NO_TOOLS = "There are no tools. Answer without them."
 NO_QUERY = 'The query is empty. Say what should be done, such as "send an e-mail".'
+
+GUESSED_FROM = 0.25  # confidence of an errand that finds nothing by itself
 
 Query = Annotated[str, Field(description="What should be done: action and thing")]
 
@@ -102,6 +104,10 @@ async def _search_errands(display: Display, query: str, whole: SearchResult) -> 
     asked = errands(query)
     found = [[whole]] if len(asked) == 1 else [await search(errand.text) for errand in asked]
     found = [[one for one in own if is_confident(one) or {*one.names[:1]} & {*whole.names}] for own in found]
+    if any(found):
+        bests = {one.hits[0].name for own in found for one in own}
+        for errand, own in zip(asked, found, strict=True):
+            own += [] if own else await _guess(toolbox, errand, whole, bests)
     for errand, own in zip(asked, found, strict=True):
         # Only what is made can come with something: "find a page with images" asks for no images to be added.
         if errand.extras and own and own[0].hits and display.creates(own[0].hits[0].name):
@@ -109,6 +115,15 @@ async def _search_errands(display: Display, query: str, whole: SearchResult) -> 
             own += [one for one in extras if is_confident(one)]
     results = [one for own in found for one in own]
     return results if len(results) > 1 else []
+
+
+async def _guess(toolbox: Toolbox, errand: Errand, whole: SearchResult, taken: Container[str]) -> list[SearchResult]:
+    """The likeliest tool of an errand that found none. Beside others that found theirs, it may only lack context."""
+    guess = await toolbox.search_async(errand.text, limit=MOST_TOOLS, abstain=False)
+    if guess.confidence < GUESSED_FROM:
+        return []
+    best = in_context(guess, whole).hits[0]
+    return [replace(guess, hits=(best,))] if best.name in whole.names and best.name not in taken else []
 
 
 def _chosen(surface: _Search, found: SearchResult, parts: Sequence[SearchResult], limit: int) -> Handover:

@@ -73,9 +73,9 @@ def load_messages(
 
 def _with_unfinished(stored: Sequence[Any], session: str, begun: Collection[str]) -> list[Any]:
     """The messages, with a result for each call that was begun and has none."""
-    told: list[Any] = []
+    completed: list[Any] = []
     for at, message in enumerate(stored):
-        told.append(message)
+        completed.append(message)
         if _kind(message) != "response":
             continue
         calls = [part for part in _parts(message) if part.get("part_kind") == "tool-call"]
@@ -93,8 +93,8 @@ def _with_unfinished(stored: Sequence[Any], session: str, begun: Collection[str]
             and (id := call_id(session, at + 1, str(call.get("tool_call_id")))) in begun
         ]
         if results:
-            told.append({"kind": "request", "parts": results})
-    return told
+            completed.append({"kind": "request", "parts": results})
+    return completed
 
 
 def _answers(stored: Sequence[Any], at: int) -> Iterator[dict[str, Any]]:
@@ -142,8 +142,8 @@ def transcript(messages: Sequence[Any], *, earlier: str = "") -> str:
         for part in _parts(message):
             label = _SPEAKERS.get(part.get("part_kind", ""))
             if label:
-                said = part.get("content") or f"{part.get('tool_name', '')}({part.get('args', '')})"
-                lines.append(f"{label}: {' '.join(str(said).split())[:_TRANSCRIPT_CHARACTERS]}")
+                text = part.get("content") or f"{part.get('tool_name', '')}({part.get('args', '')})"
+                lines.append(f"{label}: {' '.join(str(text).split())[:_TRANSCRIPT_CHARACTERS]}")
     return "\n".join(lines)
 
 

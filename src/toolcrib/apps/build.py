@@ -23,7 +23,7 @@ from toolcrib.discovery.modes import Mode, forced_mode
 from toolcrib.discovery.protocols import Guidance
 from toolcrib.discovery.surfaces.display import SourceStates
 from toolcrib.errors import ModeError, PromptError, UnknownEmbedderError, UnsetVariableError, did_you_mean
-from toolcrib.policy.reading import policy_of
+from toolcrib.policy.reading import policy_of, rule_places
 from toolcrib.search.embedders import BUILTIN, check_embedder, open_embedder
 from toolcrib.search.interface import LazyIndex, SearchIndex
 from toolcrib.settings import Settings, is_postgres
@@ -84,6 +84,7 @@ def load_app(
     loader.mistakes += _unknown_pins(spec, cribs, loader)
     if loader.mistakes:
         raise document.error(loader.mistakes)
+    app.require_rules()
     return app
 
 
@@ -135,7 +136,11 @@ def _crib(
     return Crib(
         catalog,
         index=index,
-        policy=policy_of(tools.capabilities, tuple(map(source_name, uncallable))),
+        policy=policy_of(
+            tools.capabilities,
+            tuple(map(source_name, uncallable)),
+            place=rule_places(loader.document.yaml, (*_tools_at(number, agent), "capabilities")),
+        ),
         role=agent.role or None,
         pinned=_pinned(runtime.surface, tools, catalog),
         surface=surface_of(runtime.surface, states, bool(tools.a2a or callees)),
@@ -224,8 +229,8 @@ def _prompt(at: tuple[str | int, ...], agent: Agent, loader: ToolLoader) -> Prom
         try:
             more = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
-            said = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-            loader.mistakes.append(Problem((*at, key), f"{agent.system_prompt_file!r} cannot be read: {said}"))
+            cause = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            loader.mistakes.append(Problem((*at, key), f"{agent.system_prompt_file!r} cannot be read: {cause}"))
     prompt = Prompt(sections=agent.prompt, more=more)
     try:
         prompt.render(today=date.today(), finders=["tool_search"])

@@ -66,9 +66,9 @@ class ToolLoader:
             work()
         except ModuleError as error:
             option = next((name for name in error.options), None)
-            self.mistakes.append(Problem((*keys, *([option] if option else [])), _said(error)))
+            self.mistakes.append(Problem((*keys, *([option] if option else [])), _message_of(error)))
         except ToolcribError as error:
-            self.mistakes.append(Problem(keys, _said(error)))
+            self.mistakes.append(Problem(keys, _message_of(error)))
 
     def _module(self, catalog: Catalog, name: str, options: Mapping[str, Any] | None) -> None:
         from toolcrib.sources.modules.registry import (
@@ -203,5 +203,5 @@ def guarded(tool: Tool, variables: Variables) -> Tool:
     return tool.with_metadata(call=call)
 
 
-def _said(error: ToolcribError) -> str:
+def _message_of(error: ToolcribError) -> str:
     return f"{error} {error.hint}" if error.hint else str(error)

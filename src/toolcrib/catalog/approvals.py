@@ -35,8 +35,8 @@ class Pin:
     @property
     def digest(self) -> str:
         """A hash that is equal only for identical definitions."""
-        said = json.dumps(self.definition, sort_keys=True, separators=(",", ":"))
-        return sha256(said.encode()).hexdigest()
+        text = json.dumps(self.definition, sort_keys=True, separators=(",", ":"))
+        return sha256(text.encode()).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
         return {"source": self.source, "sha256": self.digest, "definition": dict(self.definition)}
@@ -226,8 +226,8 @@ def difference(name: str, approved: Pin | None, offered: Pin) -> str:
 def _lines(definition: Mapping[str, Any]) -> list[str]:
     rest = {key: value for key, value in definition.items() if key != "description"}
     words = str(definition.get("description", "")).splitlines()
-    said = [f"{'  ' if number else 'description: '}{_seen(line)}" for number, line in enumerate(words)]
-    return [*said, *map(_seen, json.dumps(rest, ensure_ascii=False, indent=2, sort_keys=True).splitlines())]
+    description = [f"{'  ' if number else 'description: '}{_seen(line)}" for number, line in enumerate(words)]
+    return [*description, *map(_seen, json.dumps(rest, ensure_ascii=False, indent=2, sort_keys=True).splitlines())]
 
 
 def _seen(line: str) -> str:

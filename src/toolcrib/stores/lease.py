@@ -110,11 +110,11 @@ class Heartbeat:
                 logger.warning("The leases of %s could not be renewed: %s", _named(held), error)
                 continue
             for lease in lost:
-                told = self._held.get(lease)
+                on_lost = self._held.get(lease)
                 if self.remove(lease):  # if not, it was given back while we asked, and nobody took it
                     logger.warning("The session %r was taken over by another process.", lease.session)
-                    if told is not None:
-                        told()
+                    if on_lost is not None:
+                        on_lost()
 
 
 def _named(held: tuple[Lease, ...]) -> str:
@@ -167,10 +167,10 @@ class Owner:
 def _state_and_start(pid: int) -> tuple[str, str]:
     """The letter of the process's state and when it started, in ticks; empty where it cannot be read."""
     try:
-        said = (PROCESSES / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+        stat = (PROCESSES / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return "", ""
-    fields = said.rpartition(")")[2].split()  # behind the program's name, which may hold anything
+    fields = stat.rpartition(")")[2].split()  # behind the program's name, which may hold anything
     return fields[0], fields[19]
 
 

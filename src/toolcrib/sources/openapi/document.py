@@ -34,8 +34,10 @@ class OpenApiDocument:
         document = cls(place, mapping(content))
         version = str(document.content.get("openapi", ""))
         if not version.startswith(("3.0", "3.1", "3.2")):
-            said = f"version {version}" if version else "no `openapi` version"
-            raise SourceConfigError(f"{place}: it has {said}; 3.0 and 3.1 are read.", hint="Convert it to OpenAPI 3.")
+            version_text = f"version {version}" if version else "no `openapi` version"
+            raise SourceConfigError(
+                f"{place}: it has {version_text}; 3.0 and 3.1 are read.", hint="Convert it to OpenAPI 3."
+            )
         return document
 
     @property

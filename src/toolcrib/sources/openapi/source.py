@@ -81,12 +81,12 @@ class OpenApiCall:
             if response.cut or len(text) > MOST_TEXT_CHARACTERS:
                 text = f"{text[:MOST_TEXT_CHARACTERS]}\n\n(There is more; it was cut here. Ask for less.)"
             return ToolResult(text=text or "Done: no content.", value=value)
-        said = self._without_key(clean(text, _MOST_ERROR_CHARACTERS))
+        message = self._without_key(clean(text, _MOST_ERROR_CHARACTERS))
         advice = _ADVICE.get(response.status) or ("Try again later." if response.status >= 500 else "")
         if wait := response.headers.get("retry-after"):
             advice = f"{advice} Retry after: {clean(wait, 40)}."
         head = f"{self.service} answered {response.status} {_phrase(response.status)}".rstrip()
-        words = " ".join(filter(None, (f"{head}{': ' if said else '.'}{said}", advice)))
+        words = " ".join(filter(None, (f"{head}{': ' if message else '.'}{message}", advice)))
         return ToolResult(text=words, value=value, failed=True)
 
     def _without_key(self, text: str) -> str:
@@ -195,9 +195,9 @@ class OpenApiSource(DocumentSource):
         names = self.names.assign(operations)
         tools: list[Tool] = []
         problems: list[str] = []
-        for identity, (method, path, item, said) in operations.items():
+        for identity, (method, path, item, operation) in operations.items():
             try:
-                tools.append(self._tool(names[identity], document, base_url, method, path, item, said))
+                tools.append(self._tool(names[identity], document, base_url, method, path, item, operation))
             except (SourceConfigError, ToolDefinitionError) as error:
                 problems.append(f"{method.upper()} {path} is no tool: {error}")
         self.problems = tuple(problems)
@@ -211,7 +211,7 @@ class OpenApiSource(DocumentSource):
         method: str,
         path: str,
         item: Mapping[str, Any],
-        said: Mapping[str, Any],
+        operation: Mapping[str, Any],
     ) -> Tool:
         schemes = mapping(mapping(document.content.get("components")).get("securitySchemes"))
         hidden = frozenset(
@@ -220,13 +220,13 @@ class OpenApiSource(DocumentSource):
             if scheme.get("type") == "apiKey"
         )
         checked_path(path)
-        takes = arguments_of(document, item, said, hidden)
-        credential, needs_key = self._credential(document, said, schemes)
-        tag = next((tag for tag in items(said.get("tags")) if isinstance(tag, str)), self._name)
+        takes = arguments_of(document, item, operation, hidden)
+        credential, needs_key = self._credential(document, operation, schemes)
+        tag = next((tag for tag in items(operation.get("tags")) if isinstance(tag, str)), self._name)
         call = OpenApiCall(self._name, method, base_url, path, takes, self._web, self._limits, credential, needs_key)
         return Tool(
             name=name,
-            description=clean(_words(method, path, said), _MOST_DESCRIPTION_CHARACTERS),
+            description=clean(_words(method, path, operation), _MOST_DESCRIPTION_CHARACTERS),
             parameters=clean_words(takes.schema),
             call=call,
             category=clean(tag, 60),
@@ -236,14 +236,16 @@ class OpenApiSource(DocumentSource):
         )
 
     def _credential(
-        self, document: OpenApiDocument, said: Mapping[str, Any], schemes: Mapping[str, Any]
+        self, document: OpenApiDocument, operation: Mapping[str, Any], schemes: Mapping[str, Any]
     ) -> tuple[Credential | None, str]:
         """How the key is sent with an operation, and the message for a missing one."""
-        wanted = items(said["security"] if "security" in said else document.content.get("security"))
+        wanted = items(operation["security"] if "security" in operation else document.content.get("security"))
         choices = [list(mapping(choice)) for choice in wanted]
         if not choices or [] in choices:
             open_to_all = True
-            names = next((choice for choice in choices if choice), list(schemes)[:1] if "security" not in said else [])
+            names = next(
+                (choice for choice in choices if choice), list(schemes)[:1] if "security" not in operation else []
+            )
         else:
             open_to_all, names = False, choices[0]
         if self._key is None:
@@ -291,13 +293,13 @@ def _credential(scheme: Mapping[str, Any], key: str) -> Credential:
     return Credential(kind="basic" if basic else "bearer", key=key)
 
 
-def _identity(method: str, path: str, said: Mapping[str, Any]) -> str:
-    return str(said.get("operationId") or f"{method}_{safe_prefix(path)}")
+def _identity(method: str, path: str, operation: Mapping[str, Any]) -> str:
+    return str(operation.get("operationId") or f"{method}_{safe_prefix(path)}")
 
 
-def _words(method: str, path: str, said: Mapping[str, Any]) -> str:
+def _words(method: str, path: str, operation: Mapping[str, Any]) -> str:
     """The description of an operation: its summary, and what its description adds."""
-    summary, description = (" ".join(str(said.get(key) or "").split()) for key in ("summary", "description"))
+    summary, description = (" ".join(str(operation.get(key) or "").split()) for key in ("summary", "description"))
     if summary and not summary.endswith((".", "!", "?")):
         summary += "."
     added = " ".join(sentences(description)[:4])

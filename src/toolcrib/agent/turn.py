@@ -87,8 +87,8 @@ def _without_secrets(response: ModelResponse, hide: Callable[[str], str]) -> Mod
             part = replace(part, content=hide(part.content))
         elif isinstance(part, ThinkingPart) and hide(part.content) != part.content:
             part = replace(part, content=hide(part.content), signature=None)  # which is that of the other text
-        elif isinstance(part, ToolCallPart) and (said := part.args_as_json_str()) != hide(said):
-            part = replace(part, args=hide(said))
+        elif isinstance(part, ToolCallPart) and (arguments := part.args_as_json_str()) != hide(arguments):
+            part = replace(part, args=hide(arguments))
         parts.append(part)
     return replace(response, parts=parts)
 

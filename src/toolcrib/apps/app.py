@@ -38,9 +38,11 @@ from toolcrib.errors import (
     ToolcribError,
     UnsetVariableError,
 )
+from toolcrib.policy.coverage import HINT, Fit, Judgement, PendingSource, judge
 from toolcrib.policy.policy import Policy
 from toolcrib.settings import OFFLINE
-from toolcrib.sources.source import SourceGroup
+from toolcrib.sources.names import prefix_of
+from toolcrib.sources.source import Source, SourceGroup, has_listed
 from toolcrib.stores.session import Session
 from toolcrib.yaml_file import Problem
 
@@ -179,6 +181,10 @@ def surface_of(name: SurfaceName, states: SourceStates, knows_agents: bool) -> S
     return with_agents(surface) if knows_agents else surface
 
 
+def _name_of(source: Source) -> str:
+    return source.name
+
+
 KEY_HINT = "Set it, or run without a language model: `--model offline`."
 
 
@@ -274,6 +280,29 @@ class App:
         """What keeps the models from being asked for this user, a line each; none when the app can run."""
         return [self._document.describe(problem) for problem, _ in self._unusable_brains(user)]
 
+    def rules(self) -> list[Judgement]:
+        """What is known of each rule of the capabilities: whether it fits a tool of an agent that it is for."""
+        found: dict[str, Judgement] = {}
+        for crib in self._cribs.values():
+            for one in judge(crib.policy, crib.catalog, self._pending_sources(), map(_name_of, self.sources.sources)):
+                held = found.get(one.place)
+                if held is None or list(Fit).index(one.fit) < list(Fit).index(held.fit):
+                    found[one.place] = one
+        return list(found.values())
+
+    def _pending_sources(self) -> list[PendingSource]:
+        """Sources that have not listed their tools."""
+        return [
+            PendingSource(name=source.name, state=source.state, prefix=prefix_of(source))
+            for source in self.sources.sources
+            if not has_listed(source)
+        ]
+
+    def require_rules(self) -> None:
+        """Raise `AppError` if a rule fits no tool, and no source can bring one."""
+        if mistakes := [str(one) for one in self.rules() if one.is_mistake]:
+            raise AppError(self.hidden("\n".join(mistakes)), hint=HINT)
+
     def literal_keys(self) -> list[str]:
         """Keys that stand in the file itself, a line each."""
         found = [
@@ -319,6 +348,11 @@ class App:
     async def __aenter__(self) -> "App":
         await self.sources.start()
         await self.sources.wait_until_settled()
+        try:
+            self.require_rules()
+        except AppError:
+            await self.__aexit__(None, None, None)
+            raise
         self._opened = True
         return self
 

@@ -14,7 +14,7 @@ from toolcrib.agent.prompt import Prompt
 from toolcrib.apps.agents import agent_tool, source_name, tool_name
 from toolcrib.apps.app import App, settings_of, surface_of
 from toolcrib.apps.load import AppDocument, callees_of, read_spec
-from toolcrib.apps.spec import Agent, Spec, Tools
+from toolcrib.apps.spec import Agent, Spec, SurfaceName, Tools
 from toolcrib.apps.tools import ToolLoader
 from toolcrib.apps.variables import Variables
 from toolcrib.catalog.catalog import Catalog
@@ -23,7 +23,7 @@ from toolcrib.discovery.modes import Mode, forced_mode
 from toolcrib.discovery.protocols import Guidance
 from toolcrib.discovery.surfaces.display import SourceStates
 from toolcrib.errors import ModeError, PromptError, UnknownEmbedderError, UnsetVariableError, did_you_mean
-from toolcrib.policy.reading import policy_of
+from toolcrib.policy.reading import policy_of, rule_places
 from toolcrib.search.embedders import BUILTIN, check_embedder, open_embedder
 from toolcrib.search.interface import LazyIndex, SearchIndex
 from toolcrib.settings import Settings, is_postgres
@@ -33,6 +33,8 @@ from toolcrib.yaml_file import Problem
 
 if TYPE_CHECKING:
     from toolcrib.search.embedders.embedder import Embedder
+
+_FOLDERS = ("module:documents", "module:skills")  # sources of tools that disclose a folder
 
 
 def load_app(
@@ -82,6 +84,7 @@ def load_app(
     loader.mistakes += _unknown_pins(spec, cribs, loader)
     if loader.mistakes:
         raise document.error(loader.mistakes)
+    app.require_rules()
     return app
 
 
@@ -111,6 +114,12 @@ def _cribs(
     }
 
 
+def _pinned(surface: SurfaceName, tools: Tools, catalog: Catalog) -> tuple[str, ...]:
+    """What the model always sees. Folders of documents and skills are domains: each has its discovery tool already."""
+    folders = [tool.name for tool in catalog if tool.source in _FOLDERS] if surface == "domains" else []
+    return (*tools.pinned, *(name for name in folders if name not in tools.pinned))
+
+
 def _crib(
     spec: Spec,
     number: int,
@@ -127,9 +136,13 @@ def _crib(
     return Crib(
         catalog,
         index=index,
-        policy=policy_of(tools.capabilities, tuple(map(source_name, uncallable))),
+        policy=policy_of(
+            tools.capabilities,
+            tuple(map(source_name, uncallable)),
+            place=rule_places(loader.document.yaml, (*_tools_at(number, agent), "capabilities")),
+        ),
         role=agent.role or None,
-        pinned=tools.pinned,
+        pinned=_pinned(runtime.surface, tools, catalog),
         surface=surface_of(runtime.surface, states, bool(tools.a2a or callees)),
         prompt=_prompt(("agents", number), agent, loader),
         limits=Limits(

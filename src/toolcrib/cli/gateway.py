@@ -48,6 +48,7 @@ async def looked_through(made: "Gateway", *, json: bool) -> int:
     """Start every source once, show what clients would see and what it would save, and stop them again."""
     from toolcrib.discovery.surfaces.display import SOURCE as OWN
     from toolcrib.discovery.tokens import TokenCount, definitions_tokens, is_exact
+    from toolcrib.policy.coverage import Fit
 
     async with made.running():
         await made.sources.wait_until_settled()
@@ -65,10 +66,14 @@ async def looked_through(made: "Gateway", *, json: bool) -> int:
             for source in made.sources.sources
         ]
         before, after = definitions_tokens(tools), definitions_tokens(surface)
+        made.rules.require()
+        pending = [str(one) for one in made.rules.judgements() if one.fit is Fit.PENDING]
+        vanished = [f"{one} any more" for one in made.rules.vanished()]
     if json:
         names = [tool.name for tool in surface]
         costs = {"exact": is_exact(), "tokens": after, "tokens_of_all_tools": before}
-        write_json({"surface": names, "sources": rows, "held_back": held, **costs})
+        rules = {"pending": pending, "vanished": vanished}
+        write_json({"surface": names, "sources": rows, "held_back": held, "rules": rules, **costs})
         return 0
     table = Columns(("source", "state", "tools", "held back", "problem"))
     for row in rows:
@@ -82,6 +87,8 @@ async def looked_through(made: "Gateway", *, json: bool) -> int:
         note("With so few tools, clients pay less without the gateway.")
     for name in held:
         note(f"held back until approved: {name}")
+    for rule in (*pending, *vanished):
+        note(f"rule {rule}")
     return 0
 
 
@@ -223,6 +230,7 @@ def gateway(
         limits=limit,
         let_models_confirm=let_models_confirm,
     )
+    made.rules.require()  # before a client waits for an answer
     if dry_run:
         return asyncio.run(looked_through(made, json=json))
     if lock is None and catalog is None:

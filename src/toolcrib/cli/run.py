@@ -48,8 +48,11 @@ def new(name: str, /, *, folder: Annotated[Path | None, Parameter(name="--in")] 
 
 def show_check(app: "App", file: Path, *, as_json: bool) -> int:
     """Write the result of the check. Warnings do not make a file incorrect."""
+    from toolcrib.policy.coverage import Fit
+
     agents = [_agent(app, agent.id) for agent in app.spec.agents]
-    warnings = [*app.missing_keys(), *app.literal_keys(), *_problems(app)]
+    rules = [str(one) for one in app.rules() if one.fit is not Fit.FITS]
+    warnings = [*app.missing_keys(), *app.literal_keys(), *_problems(app), *rules]
     if app.sources.sources:
         names = ", ".join(source.name for source in app.sources.sources)
         warnings.append(f"not counted, because nothing was started: {names}")

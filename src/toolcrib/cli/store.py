@@ -16,7 +16,7 @@ from cyclopts.validators import Number
 
 from toolcrib.cli.options import Json, StorePlace
 from toolcrib.cli.output import Columns, counting, note, write_json
-from toolcrib.errors import StoreError
+from toolcrib.errors import StoreDamagedError, StoreError
 from toolcrib.settings import Settings, is_postgres
 from toolcrib.stores.export import (
     Destination,
@@ -84,13 +84,17 @@ def _summary(counts: ImportCounts) -> str:
 
 async def export_store(place: StoreAdmin, tenant: str | None, output: Path | None) -> int:
     """Write all sessions to stdout or, atomically, to a file."""
+    return await _write_archive(exported_sessions(place, await _tenants(place, tenant)), output)
+
+
+async def _write_archive(sessions: AsyncIterator[ExportedSession], output: Path | None) -> int:
     if output is None:
-        return await _write_sessions(place, tenant, sys.stdout)
+        return await _write_sessions(sessions, sys.stdout)
     unfinished = output.with_name(f".{output.name}.unfinished")
     try:
         with unfinished.open("w", encoding="utf-8") as file:
             unfinished.chmod(0o600)  # conversations are private
-            count = await _write_sessions(place, tenant, file)
+            count = await _write_sessions(sessions, file)
         unfinished.replace(output)
     except OSError as error:
         raise StoreError(f"{str(output)!r} cannot be written: {error.strerror}.", hint="Name another file.") from error
@@ -99,14 +103,58 @@ async def export_store(place: StoreAdmin, tenant: str | None, output: Path | Non
     return count
 
 
-async def _write_sessions(place: StoreAdmin, tenant: str | None, file: TextIO) -> int:
+async def _write_sessions(sessions: AsyncIterator[ExportedSession], file: TextIO) -> int:
     count = 0
     file.write(head())
-    async for session in counting(exported_sessions(place, await _tenants(place, tenant)), "writing sessions"):
+    async for session in counting(sessions, "writing sessions"):
         file.write(line_of(session))
         count += 1
     file.write(end(count))
     return count
+
+
+async def rescue_store(file: Path, tenant: str | None, output: Path | None) -> int:
+    """Write what is whole of a damaged file; return how many sessions are not."""
+    from toolcrib.stores.sqlite.store import SqliteStoreAdmin  # late: only a file can be rescued
+
+    async with SqliteStoreAdmin(file, now, rescue=True) as place:
+        lost: list[str] = []
+
+        async def whole() -> AsyncIterator[ExportedSession]:
+            for owner, id in await place.session_keys():
+                if tenant not in (None, owner):
+                    continue
+                try:
+                    yield ExportedSession(owner, await place.store(owner).read(id))
+                except StoreError as error:
+                    lost.append(id)
+                    note(f"left out: {id!r}{f' of the tenant {owner!r}' if owner else ''}: {error}")
+
+        count = await _write_archive(whole(), output)
+        note(f"{count} sessions are whole; {len(lost)} are not")
+        return len(lost)
+
+
+async def check_store(file: Path) -> int:
+    """Check the whole file and every session in it; return how many faults there are."""
+    from toolcrib.stores.sqlite.store import SqliteStoreAdmin  # late: PostgreSQL checks its own pages
+
+    faults = count = 0
+    async with SqliteStoreAdmin(file, now, rescue=True) as place:
+        try:
+            await place.check_structure()
+        except StoreDamagedError as error:
+            note(error.what)
+            faults += 1
+        for tenant, id in await place.session_keys():
+            count += 1
+            try:
+                await place.store(tenant).read(id)
+            except StoreError as error:
+                note(f"{id!r}{f' of the tenant {tenant!r}' if tenant else ''}: {error}")
+                faults += 1
+    note(f"{count} session{'' if count == 1 else 's'} checked, {faults} fault{'' if faults == 1 else 's'}")
+    return faults
 
 
 async def delete_old(place: StoreAdmin, tenant: str | None, older_than: timedelta, *, dry_run: bool) -> int:
@@ -239,22 +287,47 @@ def gc(*, days: Days, tenant: TenantOnly = None, store: StorePlace = None, dry_r
 
 
 @app.command
-def export(*, output: Path | None = None, tenant: TenantOnly = None, store: StorePlace = None) -> int:
+def export(
+    *,
+    output: Path | None = None,
+    tenant: TenantOnly = None,
+    store: StorePlace = None,
+    rescue: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+) -> int:
     """Write every session of every tenant as JSON Lines, for a backup or another store.
 
     The file has everything: messages, working memory, confirmations, usage and logs. Protect it as you protect the
-    conversations in it.
+    conversations in it. The store itself may be read-only.
 
-    Example: `toolcrib store export --output sessions.jsonl`
+    Examples: `toolcrib store export --output sessions.jsonl`,
+    `toolcrib store export --rescue --output sessions.jsonl`
 
     Args:
         output: The file to write; by default, stdout.
+        rescue: Of a damaged SQLite file, write the sessions that are intact and name the others. Exit code 1 means that
+            there are others. The file is not changed.
     """
     place = _place(store)
     _refuse_missing(place)
+    if rescue:
+        return 1 if asyncio.run(rescue_store(_sqlite_file(place), tenant, output)) else 0
     count = _with(place, lambda here: export_store(here, tenant, output))
     note(f"{count} session{'' if count == 1 else 's'} {f'written to {output}' if output else 'written'}")
     return 0
+
+
+@app.command
+def check(*, store: StorePlace = None) -> int:
+    """Check a SQLite file and the checksum of every record. Changes nothing; exit code 1 if it is damaged.
+
+    When a file is opened, its structure is checked, of one beyond 256 MB that of the small tables, and each record is
+    checked when it is read. This command checks everything, such as a backup before you need it.
+
+    Example: `toolcrib store check --store backup.db`
+    """
+    place = _place(store)
+    _refuse_missing(place)
+    return 1 if asyncio.run(check_store(_sqlite_file(place))) else 0
 
 
 @app.command(name="import")
@@ -318,6 +391,12 @@ def _with(place: str, work: Callable[[StoreAdmin], Awaitable[Result]]) -> Result
 
 def _place(given: str | None) -> str:
     return given or Settings.from_environment().sessions
+
+
+def _sqlite_file(place: str) -> Path:
+    if is_postgres(place):
+        raise StoreError("This is for SQLite files.", hint="PostgreSQL checks its own pages: see pg_amcheck.")
+    return file_of(place)
 
 
 def _refuse_missing(place: str) -> None:

@@ -64,6 +64,11 @@ class McpSource:
         return f"mcp:{self.server.name}"
 
     @property
+    def category(self) -> str:
+        """The category of its tools."""
+        return category_of(self.server)
+
+    @property
     def state(self) -> SourceState:
         return self._connection.state
 
@@ -259,11 +264,16 @@ def tool_of(definition: mcp_types.Tool, name: str, connection: McpConnection) ->
         description=clean(definition.description or title, MOST_DESCRIPTION_CHARACTERS),
         parameters=clean_words({"type": "object", **definition.input_schema}),
         call=McpToolCall(name, definition, connection),
-        category=clean(server, 60),
+        category=category_of(connection.server),
         risk=risk_of(definition),
         source=f"mcp:{server}",
         origin=connection.server.origin,
     )
+
+
+def category_of(server: McpServer) -> str:
+    """The category of a server's tools."""
+    return clean(server.name, 60)
 
 
 def risk_of(definition: mcp_types.Tool) -> Risk:

@@ -133,7 +133,8 @@ async def test_row_3_2_no_log_event_or_export_has_a_key_not_even_one_that_a_prov
     turns = [
         Refuse(400, message=f"Bad key {of_anna}"),
         Turn(Call("execute_tool", command)),
-        Turn("Done."),
+        Turn(Call("execute_tool", {"name": "fs_write", "params": {"path": "note.txt", "content": of_anna}})),
+        Turn(f"Your keys are {of_anna} and {ours}."),
     ]
     lines = StringIO()
     with WireServer(turns) as server:
@@ -162,6 +163,7 @@ async def test_row_3_2_no_log_event_or_export_has_a_key_not_even_one_that_a_prov
     log.error("It broke with %s", ours)
     assert "openai:deepseek-chat refused the request (400): Bad key [secret]" in str(told)
     assert "it is [secret]" in str(told)
+    assert "Your keys are [secret] and [secret]." in str(told)
     assert "It broke with [secret]" in lines.getvalue()
     written = written_below(tmp_path)
     assert {"app.yaml", "sessions.db", "talk@anna.jsonl"} <= written.keys()

@@ -15,7 +15,7 @@ from toolcrib.agent.prompt import Prompt
 from toolcrib.apps.agents import agent_tool, source_name, tool_name
 from toolcrib.apps.app import App, settings_of, surface_of
 from toolcrib.apps.load import AppDocument, callees_of, read_spec
-from toolcrib.apps.spec import Agent, Spec, Tools
+from toolcrib.apps.spec import Agent, Spec, SurfaceName, Tools
 from toolcrib.apps.tools import ToolLoader
 from toolcrib.apps.variables import Variables
 from toolcrib.catalog.catalog import Catalog
@@ -34,6 +34,8 @@ from toolcrib.yaml_file import Problem
 
 if TYPE_CHECKING:
     from toolcrib.search.embedders.embedder import Embedder
+
+_FOLDERS = ("module:documents", "module:skills")  # sources of tools that disclose a folder
 
 
 def load_app(
@@ -115,6 +117,12 @@ def _cribs(
     }
 
 
+def _pinned(surface: SurfaceName, tools: Tools, catalog: Catalog) -> tuple[str, ...]:
+    """What the model always sees. Folders of documents and skills are domains: each has its discovery tool already."""
+    folders = [tool.name for tool in catalog if tool.source in _FOLDERS] if surface == "domains" else []
+    return (*tools.pinned, *(name for name in folders if name not in tools.pinned))
+
+
 def _crib(
     spec: Spec,
     number: int,
@@ -137,7 +145,7 @@ def _crib(
             place=rule_places(loader.document.yaml, (*_tools_at(number, agent), "capabilities")),
         ),
         role=agent.role or None,
-        pinned=tools.pinned,
+        pinned=_pinned(runtime.surface, tools, catalog),
         surface=surface_of(runtime.surface, states, bool(tools.a2a or callees)),
         prompt=_prompt(("agents", number), agent, loader),
         limits=Limits(

@@ -145,9 +145,9 @@ _WHERE = ("command", "args", "cwd", "envFile", "isolation", *_URL_KEYS)
 
 def _identity(fields: Mapping[str, Any]) -> str:
     """A hash of which program or address an entry names, as it is written: variables keep it equal on every machine."""
-    said = {key: fields[key] for key in _WHERE if fields.get(key)}
-    said |= {key: sorted(map(str, _as_mapping(fields[key]))) for key in _NAMES_ONLY if fields.get(key)}
-    return sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()[:32]
+    stated = {key: fields[key] for key in _WHERE if fields.get(key)}
+    stated |= {key: sorted(map(str, _as_mapping(fields[key]))) for key in _NAMES_ONLY if fields.get(key)}
+    return sha256(json.dumps(stated, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
 def _transport(fields: Mapping[str, Any], url: str, url_key: str, where: str) -> Transport:

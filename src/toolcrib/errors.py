@@ -58,6 +58,11 @@ class ToolcribError(Exception):
         if hint:
             self.add_note(f"hint: {hint}")
 
+    @property
+    def public(self) -> str:
+        """The message as somebody far away may read it: without the places that only the operator knows."""
+        return str(self)
+
 
 class CatalogError(ToolcribError):
     """The catalog cannot hold or give what was asked."""
@@ -156,6 +161,15 @@ class ConfirmationError(ToolcribError):
 class StoreError(ToolcribError):
     """A store that cannot keep or give what was asked."""
 
+    def __init__(self, message: str, *, hint: str | None = None, public: str = "") -> None:
+        """`public` says the same without naming the place, where the message names it."""
+        super().__init__(message, hint=hint)
+        self._public = public
+
+    @property
+    def public(self) -> str:
+        return self._public or str(self)
+
 
 class UnknownSessionError(StoreError):
     """An id that no session has."""
@@ -173,6 +187,7 @@ class StoreDamagedError(StoreError):
         super().__init__(
             f"The session store {place} is damaged: {what}. Nothing is written to it.",
             hint="Restore it from a backup, or take along what is whole: toolcrib store export --rescue",
+            public="The session store is damaged. Nothing is written to it.",
         )
         self.place = place
         self.what = what

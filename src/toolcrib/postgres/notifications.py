@@ -19,7 +19,7 @@ from toolcrib.postgres.database import PostgresDatabase
 
 CHECK_SECONDS = 20.0  # after so much silence, whether the connection still stands
 FIRST_PAUSE_SECONDS = 0.1
-LONGEST_PAUSE_SECONDS = 5.0
+LONGEST_PAUSE_SECONDS = 1.0
 
 logger = logging.getLogger(__name__)
 OnNotification = Callable[[str | None], None]

@@ -81,6 +81,23 @@ class DirectedCall(Protocol):
         ...
 
 
+@runtime_checkable
+class HintedCall(Protocol):
+    """The call of a tool whose author gives hints on what it does."""
+
+    @property
+    def asks_if_approved(self) -> bool:
+        """Whether it asks before each call also where the hints are believed."""
+        ...
+
+
+def with_hints(tool: Tool) -> Tool:
+    """The tool, once somebody approved its definition: then its author's hints are believed."""
+    if tool.confirm and isinstance(tool.call, HintedCall) and not tool.call.asks_if_approved:
+        return tool.with_metadata(confirm=False)
+    return tool
+
+
 def pin_of(tool: Tool) -> Pin:
     """The definition of a tool that needs approval, and what a call of it does."""
     if isinstance(tool.call, ForeignCall):
@@ -378,6 +395,8 @@ class Quarantine:
     def _prepared(self, tool: Tool) -> Tool:
         """Descriptions of servers come from strangers; documents and code are the user's own choice."""
         plain = without_repetition(tool) if isinstance(tool.call, ForeignCall) else tool
+        if self.lock is not None:
+            plain = with_hints(plain)
         return plain if self._prepare is None else self._prepare(plain)
 
     def _complete(self, approved: Mapping[str, Pin]) -> None:

@@ -131,8 +131,8 @@ def install(
 
     known = clients.client_named(client)
     paths = [str(path.expanduser().absolute()) for path in config or (Path(DEFAULT),)]
-    place = lock or str(Settings.from_environment().locks / f"{sha256(repr(paths).encode()).hexdigest()[:12]}.lock")
-    options = ["--lock", place if is_postgres(place) else str(Path(place).expanduser().absolute())]
+    place = lock or str(default_lock(config or (Path(DEFAULT),)))
+    options = ["--lock", place if is_postgres(place) or place == OFF else str(Path(place).expanduser().absolute())]
     options += ["--policy", str(policy.expanduser().absolute())] if policy else []
     options += ["--surface", surface] if surface != "search" else []
     options += ["--activate"] if activate else []
@@ -150,6 +150,14 @@ def install(
     return 0
 
 
+def default_lock(config: Sequence[Path], settings: Settings | None = None) -> Path:
+    """Where the approved definitions of the servers in these files are, if nobody says another place."""
+    paths = [str(path.expanduser().absolute()) for path in config]
+    folder = (settings or Settings.from_environment()).locks
+    return folder / f"{sha256(repr(paths).encode()).hexdigest()[:12]}.lock"
+
+
+OFF = "off"
 HOST = "127.0.0.1"
 CALLER = "http"  # who has a token without a name
 
@@ -215,6 +223,10 @@ def gateway(
         hint = "Review changes with `toolcrib catalog publish --review`, and leave out --lock."
         raise GatewayError("A shared catalog has approvals of its own.", hint=hint)
     check_index(index, catalog)
+    if lock is None and catalog is None:
+        lock = str(default_lock(config or (Path(DEFAULT),), settings))
+    elif lock == OFF:
+        lock = None
     made = make_gateway(
         config or ((Path(DEFAULT),) if catalog is None else ()),
         settings=settings,
@@ -234,7 +246,7 @@ def gateway(
     if dry_run:
         return asyncio.run(looked_through(made, json=json))
     if lock is None and catalog is None:
-        note("No --lock: tools are served as their servers describe them, also when that changes.")
+        note("--lock off: tools are served as their servers describe them, also when that changes.")
     if http is None:
         _quiet()
         asyncio.run(_over_stdio(made))

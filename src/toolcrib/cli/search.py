@@ -24,7 +24,8 @@ def explain(query: str, name: str, /, *, source: From = None, embedder: Embedder
         query: A request, in your own words.
         name: The tool's name.
     """
-    explanation = make_index(load_catalog(source), embedder).explain(query, name)
+    catalog = load_catalog(source)
+    explanation = make_index(catalog, embedder).explain(query, catalog.get(name).name)
     if json:
         write_json(asdict(explanation))
     else:

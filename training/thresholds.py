@@ -24,9 +24,9 @@ THRESHOLDS = (0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.4)
 QUERIES = 400
 
 
-def serves(index: ToolIndex, name: str, text: str) -> float:
+def answerable(index: ToolIndex, name: str, text: str) -> float:
     """How likely the index thinks a tool serves the request; 0 where it refuses whatever the threshold."""
-    chance = index.explain(text, name).serves
+    chance = index.explain(text, name).answerable
     return chance if content_words(text) or chance >= ANSWER_CHATTER_ABOVE else 0.0
 
 
@@ -39,9 +39,9 @@ def main() -> None:
     rows += [(name, found.tools, list(found.queries)) for name, found in written_sets("fitted").items()]
     for name, tools, queries in [("CMS", cms_tools(), []), *rows]:
         index = ToolIndex(Catalog(tools), options=SearchOptions(abstain=False))
-        answered = [serves(index, tools[0].name, text) for text in junk]
+        answered = [answerable(index, tools[0].name, text) for text in junk]
         found = [query.text for query in queries[:QUERIES] if query.relevant & set(index.search(query.text).names)]
-        kept = [serves(index, tools[0].name, text) for text in found]
+        kept = [answerable(index, tools[0].name, text) for text in found]
         cells = []
         for threshold in THRESHOLDS:
             wrong = sum(chance >= threshold for chance in answered) / len(junk)

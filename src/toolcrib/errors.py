@@ -5,6 +5,7 @@ ToolcribError
 │   ├── UnknownToolError
 │   └── DuplicateToolError
 ├── ToolDefinitionError     a function or schema cannot become a tool
+├── OverLimitError          a text is larger, deeper or slower to read than it may be
 ├── MetadataError           a metadata file is wrong; names file and line
 ├── LoadError               `--from` points at something that holds no catalog
 ├── PolicyError             a rule of a policy says something that cannot be
@@ -21,6 +22,7 @@ ToolcribError
 ├── ConfirmationError       a question to the user that cannot be answered any more
 ├── StoreError              sessions cannot be kept or read: a damaged file, a newer version, a full disk
 │   ├── UnknownSessionError
+│   ├── StoreDamagedError   what is read is not what was written; nothing more is written
 │   ├── SessionBusyError    somebody else has the session open
 │   └── SessionLostError    the session is no longer ours to write
 ├── SourceError             a source of tools cannot be used now: not reachable, ended in the middle, broken
@@ -56,6 +58,11 @@ class ToolcribError(Exception):
         self.hint = hint
         if hint:
             self.add_note(f"hint: {hint}")
+
+    @property
+    def public(self) -> str:
+        """The message as somebody far away may read it: without the places that only the operator knows."""
+        return str(self)
 
 
 class CatalogError(ToolcribError):
@@ -155,6 +162,15 @@ class ConfirmationError(ToolcribError):
 class StoreError(ToolcribError):
     """A store that cannot keep or give what was asked."""
 
+    def __init__(self, message: str, *, hint: str | None = None, public: str = "") -> None:
+        """`public` says the same without naming the place, where the message names it."""
+        super().__init__(message, hint=hint)
+        self._public = public
+
+    @property
+    def public(self) -> str:
+        return self._public or str(self)
+
 
 class UnknownSessionError(StoreError):
     """An id that no session has."""
@@ -163,6 +179,19 @@ class UnknownSessionError(StoreError):
         hint = did_you_mean(session_id, known) or "See: toolcrib sessions list"
         super().__init__(f"There is no session {session_id!r}.", hint=hint)
         self.session_id = session_id
+
+
+class StoreDamagedError(StoreError):
+    """A store in which damage was seen. It is only read from then on, so that what is whole can be taken along."""
+
+    def __init__(self, place: str, what: str) -> None:
+        super().__init__(
+            f"The session store {place} is damaged: {what}. Nothing is written to it.",
+            hint="Restore it from a backup, or take along what is whole: toolcrib store export --rescue",
+            public="The session store is damaged. Nothing is written to it.",
+        )
+        self.place = place
+        self.what = what
 
 
 class SessionBusyError(StoreError):
@@ -193,6 +222,10 @@ class SourceError(ToolcribError):
 
 class SourceLoginError(SourceError):
     """A source that wants a login, or a key that is not set."""
+
+
+class OverLimitError(ToolcribError):
+    """A text that is larger, deeper or slower to read than it may be; half a sentence that follows a file's name."""
 
 
 class SourceConfigError(SourceError):

@@ -68,25 +68,27 @@ class Settings:
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Settings":
         """The settings of this process, or of the mapping given."""
-        said = {name: value.strip() for name, value in environment.items() if value.strip()}
-        own_url = said.get("TOOLCRIB_EMBEDDER_URL")
-        bench_data = said.get("TOOLCRIB_BENCH_DATA")
+        variables = {name: value.strip() for name, value in environment.items() if value.strip()}
+        own_url = variables.get("TOOLCRIB_EMBEDDER_URL")
+        bench_data = variables.get("TOOLCRIB_BENCH_DATA")
         return cls(
-            cache=_folder(said["TOOLCRIB_CACHE"]) if "TOOLCRIB_CACHE" in said else _user_cache(),
-            store=said.get("TOOLCRIB_STORE"),
-            model=said.get("TOOLCRIB_MODEL") or _model_by_key(said),
-            mode=said.get("TOOLCRIB_MODE"),
-            learn=said.get("TOOLCRIB_LEARN") == "1",
-            tokens=tuple(said.get("TOOLCRIB_TOKEN", "").split()),
-            traces=said.get("TOOLCRIB_TRACES"),
-            trace_content=said.get("TOOLCRIB_TRACE_CONTENT") == "1",
+            cache=_folder(variables["TOOLCRIB_CACHE"]) if "TOOLCRIB_CACHE" in variables else _user_cache(),
+            store=variables.get("TOOLCRIB_STORE"),
+            model=variables.get("TOOLCRIB_MODEL") or _model_by_key(variables),
+            mode=variables.get("TOOLCRIB_MODE"),
+            learn=variables.get("TOOLCRIB_LEARN") == "1",
+            tokens=tuple(variables.get("TOOLCRIB_TOKEN", "").split()),
+            traces=variables.get("TOOLCRIB_TRACES"),
+            trace_content=variables.get("TOOLCRIB_TRACE_CONTENT") == "1",
             bench_data=_folder(bench_data) if bench_data else None,
-            embedder_url=(own_url or said.get("OPENAI_BASE_URL", OPENAI_URL)).rstrip("/"),
-            embedder_key=said.get("TOOLCRIB_EMBEDDER_KEY", None if own_url else said.get("OPENAI_API_KEY")),
-            embedder_model=said.get("TOOLCRIB_EMBEDDER_MODEL", OPENAI_MODEL),
-            source_keys={name: value for name, value in said.items() if name.startswith(KEY_PREFIX)},
-            credential_folder=_folder(said["TOOLCRIB_CREDENTIALS"]) if "TOOLCRIB_CREDENTIALS" in said else None,
-            credential_values={name: value for name, value in said.items() if name.startswith(CREDENTIAL_PREFIX)},
+            embedder_url=(own_url or variables.get("OPENAI_BASE_URL", OPENAI_URL)).rstrip("/"),
+            embedder_key=variables.get("TOOLCRIB_EMBEDDER_KEY", None if own_url else variables.get("OPENAI_API_KEY")),
+            embedder_model=variables.get("TOOLCRIB_EMBEDDER_MODEL", OPENAI_MODEL),
+            source_keys={name: value for name, value in variables.items() if name.startswith(KEY_PREFIX)},
+            credential_folder=_folder(variables["TOOLCRIB_CREDENTIALS"])
+            if "TOOLCRIB_CREDENTIALS" in variables
+            else None,
+            credential_values={name: value for name, value in variables.items() if name.startswith(CREDENTIAL_PREFIX)},
         )
 
     def key_of(self, source: str) -> str | None:
@@ -139,8 +141,8 @@ def variable(name: str, environment: Mapping[str, str] = os.environ) -> str | No
     return environment.get(name, "").strip() or None
 
 
-def _model_by_key(said: Mapping[str, str]) -> str:
-    return next((model for key, model in MODEL_BY_KEY.items() if key in said), OFFLINE)
+def _model_by_key(variables: Mapping[str, str]) -> str:
+    return next((model for key, model in MODEL_BY_KEY.items() if key in variables), OFFLINE)
 
 
 def _folder(text: str) -> Path:

@@ -1,15 +1,15 @@
 """What a run leaves behind, and what it costs beside the model's own time."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
 from pydantic_ai import Agent
-from pydantic_ai.messages import UserPromptPart
-from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.messages import ModelMessage, UserPromptPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from tests.support.agent import Script, Shop, kinds, scripted
 from toolcrib.agent.crib import Crib, Limits
-from toolcrib.agent.events import ToolsEnabled, Warning
+from toolcrib.agent.events import Text, ToolsEnabled, Warning
 from toolcrib.agent.prompt import Prompt
 from toolcrib.agent.runner import collect, confirm, run
 from toolcrib.agent.turn import SUMMARY
@@ -166,6 +166,28 @@ async def test_a_model_that_cannot_stream_answers_at_once(session: Session) -> N
     model = FunctionModel(script.answer_at_once, model_name="plain")
     done = await run(session, "Rename", crib=Shop().crib(model, pinned=["rename_page"]))
     assert kinds(done.events) == ["run_started", "tool_started", "tool_finished", "text", "answered", "usage"]
+
+
+async def test_a_key_that_the_answer_repeats_in_pieces_is_in_no_event_and_no_history(
+    store: SqliteStore, session: Session
+) -> None:
+    async def speak(messages: list[ModelMessage], info: AgentInfo) -> AsyncGenerator[str]:
+        for piece in ("Use can", "ary.of.", "17, ", "或 canary.of.17", "。", "Bye"):
+            yield piece
+
+    def hide(text: str) -> str:
+        return text.replace("canary.of.17", "[secret]")
+
+    done = await run(session, "Hi", crib=Shop().crib(FunctionModel(stream_function=speak), hide_secrets=hide))
+    assert done.answer == "Use [secret], 或 [secret]。Bye"
+    assert [event.delta for event in done.events if isinstance(event, Text)] == [
+        "Use ",
+        "[secret], ",
+        "或 ",
+        "[secret]。",
+        "Bye",
+    ]
+    assert "canary" not in str(await store.read("talk"))
 
 
 async def test_protocols_and_memory_can_be_appended_over_turns(session: Session) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.postgres_server import PostgresServer
+from tests.support.stores import old_store
 from toolcrib.cli import store as store_work
 from toolcrib.cli.main import INTERRUPTED, main
 from toolcrib.memory.working import Outcome, WorkingMemory
@@ -222,13 +223,13 @@ def test_the_status_tells_what_is_there(filled: str, new_place: NewPlace, capsys
     place = new_place()
     assert main(["store", "status", "--store", place]) == 2
     shown = capsys.readouterr()
-    assert "not there yet" in shown.out
-    assert shown.err == "Bring it up with: toolcrib store migrate\n"
+    assert "none yet" in shown.out
+    assert shown.err == "migrate it with: toolcrib store migrate\n"
 
     assert main(["store", "migrate", "--dry-run", "--store", place]) == 0
-    assert "would go from form 0 to" in capsys.readouterr().err
+    assert "would be migrated from schema version 0 to" in capsys.readouterr().err
     assert main(["store", "migrate", "--store", place]) == 0
-    assert "went from form 0 to" in capsys.readouterr().err
+    assert "was migrated from schema version 0 to" in capsys.readouterr().err
     assert main(["store", "migrate", "--store", place]) == 0
     assert "is up to date" in capsys.readouterr().err
 
@@ -258,10 +259,7 @@ def test_the_status_tells_what_is_there(filled: str, new_place: NewPlace, capsys
 
 
 def test_the_status_of_an_older_file_does_not_bring_it_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "old.db"
-    old = Path(__file__).parents[1] / "stores" / "version_1.sql"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(old.read_text(encoding="utf-8"))
+    path = old_store(tmp_path, 1)
     assert main(["store", "status", "--store", str(path)]) == 2
     assert re.search(r"1, the newest is \d", capsys.readouterr().out)
     with closing(sqlite3.connect(path)) as connection:
@@ -313,6 +311,51 @@ def test_an_audit_tells_who_called_what_and_no_value(filled: str, capsys: pytest
     ]
     assert len({line["arguments"] for line in lines}) == 1
     assert {line["tenant"] for line in lines} == {"acme"}
+
+
+def test_what_is_whole_in_a_damaged_file_is_taken_along(
+    filled: str, new_place: NewPlace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, archive = everything(filled), tmp_path / "rescued.jsonl"
+    assert main(["store", "check", "--store", filled]) == 0
+    assert capsys.readouterr().err == "9 sessions checked, 0 faults\n"
+    with closing(sqlite3.connect(filled)) as connection, connection:
+        connection.execute(
+            "UPDATE messages SET message = '0' WHERE tenant = 'acme' AND session = 's1' AND position = 1"
+        )
+        connection.execute("DELETE FROM events WHERE tenant = '' AND session = 's2' AND position = 0")
+    damaged = Path(filled).read_bytes()
+    assert main(["store", "check", "--store", filled]) == 1
+    assert "'s1' of the tenant 'acme': " in (said := capsys.readouterr().err)
+    assert said.endswith("9 sessions checked, 2 faults\n")
+    assert main(["store", "export", "--store", filled, "--output", str(archive)]) == 4
+    assert "toolcrib store export --rescue" in capsys.readouterr().err
+    assert main(["store", "export", "--rescue", "--store", filled, "--output", str(archive)]) == 1
+    assert "7 sessions are whole; 2 are not" in capsys.readouterr().err
+    there = new_place()
+    assert main(["store", "import", str(archive), "--store", there]) == 0
+    assert everything(there) == {key: kept for key, kept in before.items() if key not in {("acme", "s1"), ("", "s2")}}
+    assert Path(filled).read_bytes() == damaged
+
+
+def test_a_file_with_a_broken_page_gives_what_lies_beside_it(
+    filled: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with closing(sqlite3.connect(filled)) as connection:
+        page = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'sessions_by_change'").fetchone()[0]
+    content = bytearray(Path(filled).read_bytes())
+    content[(page - 1) * 4096 : page * 4096] = bytes(4096)
+    Path(filled).write_bytes(content)
+    assert main(["sessions", "list", "--store", filled]) == 4
+    assert "is damaged: " in capsys.readouterr().err
+    assert main(["store", "check", "--store", filled]) == 1
+    assert main(["store", "export", "--rescue", "--store", filled, "--tenant", "acme"]) == 0
+    assert "3 sessions are whole; 0 are not" in capsys.readouterr().err
+
+
+def test_only_a_file_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["store", "check", "--store", "postgresql://nobody@127.0.0.1:1/none"]) == 4
+    assert "This is for SQLite files." in capsys.readouterr().err
 
 
 def test_a_place_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ FULL = Explanation(
     query="delte the blog page",
     name="delete_page",
     rank=2,
-    share=0.25,
+    score=0.25,
     path="blended",
     confidence=0.5,
     reason="",
@@ -25,10 +25,10 @@ FULL = Explanation(
     dense_rank=3,
     cosine=0.567,
     nearest="delete a page",
-    asked=0.75,
-    told=0.5,
-    lexical_sure=0.4,
-    serves=0.9,
+    query_coverage=0.75,
+    tool_coverage=0.5,
+    lexical_confidence=0.4,
+    answerable=0.9,
     lexical_above=0.8,
     blended_above=0.3,
     answer_above=0.4,
@@ -37,14 +37,14 @@ FULL = Explanation(
 
 def test_an_explanation_reads_like_one() -> None:
     assert FULL.render() == (
-        "delete_page for 'delte the blog page': rank 2, share 0.25 (path blended, sure 0.50, 45 tools)\n"
-        "  words    rank 1, score 3.46; matched: delte, page\n"
+        "delete_page for 'delte the blog page': rank 2, score 0.25 (path blended, confidence 0.50, 45 tools)\n"
+        "  lexical  rank 1, BM25 3.46; matched: delte, page\n"
         "           not in its texts: blog\n"
         "           'delte' was read as: delet, delta\n"
-        "  meaning  rank 3, cosine 0.57; nearest text: 'delete a page'\n"
-        "           word by word: 0.75 of the request is met, 0.50 of the tool is meant\n"
-        "  verdict  lexical confidence 0.40 (used alone above 0.8, blended above 0.3);"
-        " some tool fits with 0.90 (answered above 0.4)"
+        "  dense    rank 3, cosine 0.57; nearest text: 'delete a page'\n"
+        "  rerank   0.75 of the request and 0.50 of the tool covered\n"
+        "  decision lexical confidence 0.40 (used alone above 0.8, blended above 0.3);"
+        " some tool fits: 0.90 (answered above 0.4)"
     )
 
 
@@ -65,10 +65,10 @@ def test_what_is_not_there_is_not_shown() -> None:
         warnings=("Careful.",),
     )
     assert bare.render() == (
-        "delete_page for 'delte the blog page': not in the answer, share 0.25 (path none, sure 0.50, 45 tools)\n"
-        "  words    no rank, score 3.46; matched: none\n"
-        "  verdict  lexical confidence 0.40 (used alone above 0.8, blended above 0.3);"
-        " some tool fits with 0.90 (answered above 0.4)\n"
+        "delete_page for 'delte the blog page': not in the answer, score 0.25 (path none, confidence 0.50, 45 tools)\n"
+        "  lexical  no rank, BM25 3.46; matched: none\n"
+        "  decision lexical confidence 0.40 (used alone above 0.8, blended above 0.3);"
+        " some tool fits: 0.90 (answered above 0.4)\n"
         "  part     one thing\n"
         "  part     another\n"
         "  reason   No tool fits this request.\n"
@@ -115,7 +115,7 @@ def test_an_explanation_agrees_with_the_search() -> None:
                 if not hit.why.startswith("often used with"):
                     assert seen.rank is not None
                     assert seen.rank <= place
-                    assert seen.share == hit.score
+                    assert seen.score == hit.score
             assert index.explain(query, "get_weather").path == found.path
 
 
@@ -153,8 +153,8 @@ def test_the_thresholds_are_those_of_the_strategy() -> None:
     index = ToolIndex(office(), strategies=sure_above(0.77, blended_above=0.22, answer_above=0.11))
     seen = index.explain("weather", "get_weather")
     assert (seen.lexical_above, seen.blended_above, seen.answer_above) == (0.77, 0.22, 0.11)
-    assert 0 <= seen.lexical_sure <= 1
-    assert 0 <= seen.serves <= 1
+    assert 0 <= seen.lexical_confidence <= 1
+    assert 0 <= seen.answerable <= 1
 
 
 def test_an_empty_request_is_explained_too() -> None:
@@ -166,8 +166,8 @@ def test_an_empty_request_is_explained_too() -> None:
 def test_an_index_of_words_alone_reads_nothing_by_meaning() -> None:
     catalog = Catalog([make("delete_page", "Delete a page."), make("list_posts", "List the blog posts.")])
     seen = ToolIndex(catalog, options=SearchOptions(arms="lexical")).explain("remove a page", "delete_page")
-    assert (seen.cosine, seen.asked, seen.told) == (None, 0.0, 0.0)
-    assert ToolIndex(catalog).explain("remove a page", "delete_page").asked > 0.5
+    assert (seen.cosine, seen.query_coverage, seen.tool_coverage) == (None, 0.0, 0.0)
+    assert ToolIndex(catalog).explain("remove a page", "delete_page").query_coverage > 0.5
 
 
 def test_a_word_that_was_misspelled_is_shown_with_the_one_that_was_meant() -> None:
@@ -176,4 +176,4 @@ def test_a_word_that_was_misspelled_is_shown_with_the_one_that_was_meant() -> No
     assert (found.matched, found.missing) == (("trasnlate",), ("docuemnt",))
     assert "'trasnlate' was read as: translate" in found.render()
     right = ToolIndex(office()).explain("translate this document", "translate_text")
-    assert (found.share, found.cosine, found.asked) == (right.share, right.cosine, right.asked)
+    assert (found.score, found.cosine, found.query_coverage) == (right.score, right.cosine, right.query_coverage)

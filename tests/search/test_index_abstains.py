@@ -52,7 +52,7 @@ def test_of_a_hundred_requests_that_no_tool_serves_few_get_one(cms: ToolIndex) -
 def test_what_an_index_would_not_answer_can_still_be_seen(cms: ToolIndex) -> None:
     seen = cms.explain("how are you?", "cms_getPage")
     assert (seen.rank, seen.path, seen.reason) == (None, "none", NOTHING_FITS)
-    assert seen.serves < seen.answer_above
+    assert seen.answerable < seen.answer_above
 
 
 def test_without_abstention_small_talk_gets_the_nearest_tools() -> None:

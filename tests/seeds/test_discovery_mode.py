@@ -33,6 +33,7 @@ from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.errors import AppError
 from toolcrib.policy.policy import Decision, Policy, Rule
 from toolcrib.server.metrics import JsonLines
+from toolcrib.sources import module
 from toolcrib.stores.export import to_document
 from toolcrib.stores.log import log_of
 from toolcrib.stores.session import Session
@@ -133,7 +134,8 @@ async def test_row_3_2_no_log_event_or_export_has_a_key_not_even_one_that_a_prov
     turns = [
         Refuse(400, message=f"Bad key {of_anna}"),
         Turn(Call("execute_tool", command)),
-        Turn("Done."),
+        Turn(Call("execute_tool", {"name": "fs_write", "params": {"path": "note.txt", "content": of_anna}})),
+        Turn(f"Your keys are {of_anna} and {ours}."),
     ]
     lines = StringIO()
     with WireServer(turns) as server:
@@ -162,6 +164,7 @@ async def test_row_3_2_no_log_event_or_export_has_a_key_not_even_one_that_a_prov
     log.error("It broke with %s", ours)
     assert "openai:deepseek-chat refused the request (400): Bad key [secret]" in str(told)
     assert "it is [secret]" in str(told)
+    assert "Your keys are [secret] and [secret]." in str(told)
     assert "It broke with [secret]" in lines.getvalue()
     written = written_below(tmp_path)
     assert {"app.yaml", "sessions.db", "talk@anna.jsonl"} <= written.keys()
@@ -351,6 +354,26 @@ async def test_row_3_13_names_as_the_document_writes_them_are_taken_everywhere(t
     )
     # Providers refuse dots in names, so this is what tools are called in requests to them.
     assert not any("." in tool.name for tool in app.catalog)
+
+
+def test_row_3_13_metadata_and_commands_take_them_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "tools.yaml").write_text(
+        "filesystem.grep: {category: filesystem, phrases: [pong finder], relatedTools: [filesystem.glob, fs.read]}\n"
+        "fs.read: {phrases: [read it]}\n"
+    )
+    catalog = Catalog()
+    catalog.load_metadata(tmp_path / "tools.yaml")
+    for tool in module("filesystem", workdir=tmp_path):
+        catalog.add(tool)
+    catalog.load_metadata(tmp_path / "tools.yaml")
+    grep = catalog.get("filesystem.grep")
+    assert (grep.name, grep.phrases, grep.related) == ("fs_grep", ("pong finder",), ("fs_glob", "fs_read"))
+    assert catalog.get("fs_read").phrases == ("read it",)
+    rules = {"orphan-metadata", "unknown-related", "unsafe-name"}
+    assert [problem for problem in catalog.check() if problem.rule in rules] == []
+    for words in (["tools", "show", "pages.createPage"], ["explain", "create a page", "pages.createPage"]):
+        assert main(words) == 0
+        assert "cms_createPage" in capsys.readouterr().out
 
 
 def described(messages: list[Any]) -> str:

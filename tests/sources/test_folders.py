@@ -175,6 +175,12 @@ async def test_an_app_names_its_folders(docs: Path, skills: Path, tmp_path: Path
         names = [tool.name for tool in loaded.catalog]
         assert names == ["discover_docs", "discover_know-how", "ask_user"]
         assert "Welcome" in (await loaded.crib.toolbox().call("discover_docs", {})).text
-    app.write_text(app.read_text().replace("[docs]", "[nowhere]"))
+    # Each is a domain by itself, and no domain leads to a discovery tool.
+    domains = app.read_text().replace("{workdir", "{tool_injection: discovery, surface: domains, workdir")
+    app.write_text(domains.replace(", discover_docs]", "]"))
+    async with load_app(app, model="offline") as loaded:
+        seen = [tool.name for tool in loaded.crib.toolbox().visible()]
+    assert seen == ["discover_other_tools", "ask_user", "discover_docs", "discover_know-how"]
+    app.write_text(domains.replace("[docs]", "[nowhere]"))
     with pytest.raises(AppError, match=r"app.yaml:4:\d+: tools.documents.*is not a folder"):
         load_app(app)

@@ -4,20 +4,19 @@ import asyncio
 import os
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from tests.support.stores import NOON, Clock
-from toolcrib.errors import StoreError
+from tests.support.stores import NOON, Clock, old_store
+from toolcrib.errors import SessionBusyError, StoreError
 from toolcrib.memory.working import Outcome, WorkingMemory
-from toolcrib.stores.record import Confirmation, SessionRecord
+from toolcrib.stores.record import BegunCall, Confirmation, LoggedEvent, Resolution, SessionRecord
 from toolcrib.stores.sqlite.file import CURRENT, MIGRATIONS, Migration, migrate
 from toolcrib.stores.sqlite.store import SqliteStore
 from toolcrib.tools.extraction import Entity
-
-VERSION_1 = (Path(__file__).parent / "version_1.sql").read_text(encoding="utf-8")
 
 ERSTE = SessionRecord(
     id="erste",
@@ -42,12 +41,36 @@ ERSTE = SessionRecord(
 )
 
 
+LATER = replace(
+    ERSTE,
+    title="Das Café",
+    fence=0,
+    confirmations=(
+        replace(
+            ERSTE.confirmations[0],
+            id="c0ffe2",
+            arguments={"id": "8"},
+            digest="d2",
+            settled_at=NOON,
+            settled_as=Resolution.TAKEN,
+        ),
+        *ERSTE.confirmations,
+    ),
+    events=tuple(
+        LoggedEvent(position=place, at=NOON, event={"type": type})
+        for place, type in enumerate(("run_started", "answered"))
+    ),
+)
+KEPT = {  # what is in a store of each form
+    1: ERSTE,
+    2: LATER,
+    3: replace(LATER, calls=(BegunCall(id="call-1", tool="cms_getPage", fence=1, at=NOON),)),
+}
+
+
 @pytest.fixture
 def version_1(tmp_path: Path) -> Path:
-    path = tmp_path / "old.db"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(VERSION_1)
-    return path
+    return old_store(tmp_path, 1)
 
 
 def fingerprint(path: Path) -> tuple[list[str], int]:
@@ -55,15 +78,27 @@ def fingerprint(path: Path) -> tuple[list[str], int]:
         return list(connection.iterdump()), connection.execute("PRAGMA user_version").fetchone()[0]
 
 
-async def test_a_store_of_version_1_is_brought_up_with_nothing_lost(version_1: Path, clock: Clock) -> None:
-    async with SqliteStore(version_1, clock=clock) as store:
-        assert await store.read("erste") == ERSTE
+@pytest.mark.parametrize("form", range(1, CURRENT))
+async def test_a_store_of_each_older_form_is_brought_up_with_nothing_lost(
+    tmp_path: Path, form: int, clock: Clock
+) -> None:
+    path = old_store(tmp_path, form)
+    async with SqliteStore(path, clock=clock) as store:
+        assert await store.read("erste") == KEPT[form]
         theirs = await store.for_tenant("acme").read("erste")
         assert theirs.history[0]["text"] == "find the café (acme)"
-        clock.forward(seconds=31)  # the lease in the file was held by another machine
+        with pytest.raises(SessionBusyError):  # another machine holds it
+            async with store.open("erste"):
+                pass  # pragma: no cover
+        clock.forward(seconds=31)
         async with store.open("erste") as session:
             await session.append(["new"], title="Titled", events=["e"])
-    assert fingerprint(version_1)[1] == CURRENT
+            asked = session.confirmations[0]
+            assert await session.take_confirmation(asked.id, asked.digest) == replace(
+                asked, settled_at=clock.now, settled_as=Resolution.TAKEN
+            )
+        assert (await store.read("erste")).history == (*KEPT[form].history, "new")
+    assert fingerprint(path)[1] == CURRENT
 
 
 async def test_processes_that_bring_a_store_up_at_once_do_it_once(version_1: Path) -> None:
@@ -103,10 +138,10 @@ async def test_a_store_of_a_newer_version_is_refused_and_left_alone(version_1: P
     before = fingerprint(version_1)
     with pytest.raises(StoreError) as raised:
         await SqliteStore(version_1).sessions()
-    assert "was written by a newer Toolcrib (form 99; this one knows forms up to 3)" in str(raised.value)
+    assert "was written by a newer Toolcrib (form 99; this one knows forms up to 4)" in str(raised.value)
     assert raised.value.hint == "Update Toolcrib: pip install --upgrade toolcrib"
     assert fingerprint(version_1) == before
-    assert os.listdir(version_1.parent) == ["old.db"]
+    assert os.listdir(version_1.parent) == [version_1.name]
 
 
 async def test_a_store_that_was_brought_up_by_another_process_meanwhile_is_refused(tmp_path: Path) -> None:

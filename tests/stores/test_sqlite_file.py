@@ -5,20 +5,24 @@ import os
 import sqlite3
 import stat
 import sys
-from contextlib import closing
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
+from shutil import copyfile
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
 from tests.support import PATIENCE
-from tests.support.stores import Clock
-from toolcrib.errors import StoreError
+from tests.support.stores import Clock, old_store
+from toolcrib.errors import SessionLostError, StoreDamagedError, StoreError
+from toolcrib.stores.export import exported_sessions
 from toolcrib.stores.sqlite import file as sqlite_file
 from toolcrib.stores.sqlite.file import SqliteFile
 from toolcrib.stores.sqlite.store import SqliteStore
-from toolcrib.stores.store import open_store
+from toolcrib.stores.store import open_admin, open_store
 
 
 async def filled(path: Path) -> None:
@@ -38,8 +42,10 @@ async def test_a_damaged_file_is_told_and_not_touched(tmp_path: Path) -> None:
             with pytest.raises(StoreError) as raised:
                 async with store.open("s1"):
                     pass  # pragma: no cover
-            assert str(raised.value) == (f"The session store {path} is damaged, or no database; it was not touched.")
-            assert ".recover" in (raised.value.hint or "")
+            assert str(raised.value) == (
+                f"The session store {path} is damaged: file is not a database. Nothing is written to it."
+            )
+            assert "toolcrib store export --rescue" in (raised.value.hint or "")
     assert path.read_bytes() == damaged
     assert os.listdir(tmp_path) == ["sessions.db"]
 
@@ -61,11 +67,13 @@ async def test_rows_changed_by_hand_are_told(tmp_path: Path) -> None:
         connection.execute("UPDATE sessions SET memory = '{' WHERE id = 's1'")
         connection.execute("UPDATE sessions SET memory = '[]' WHERE id = 's2'")
     async with SqliteStore(path) as store:
-        with pytest.raises(StoreError, match="The working memory cannot be read"):
+        with pytest.raises(StoreDamagedError, match="a row of 'sessions' does not fit its checksum"):
             await store.read("s1")
-        with pytest.raises(StoreError, match="This is not a valid working memory"):
-            await store.read("s2")
-        assert len(await store.sessions()) == 20
+        with pytest.raises(StoreDamagedError):
+            await store.sessions()
+        assert (await store.read("s3")).history == ({"text": "x" * 500},)  # what is whole can still be read
+        with pytest.raises(StoreDamagedError):
+            await store.delete("s3")
 
 
 async def test_a_folder_is_no_store(tmp_path: Path) -> None:
@@ -119,7 +127,8 @@ def test_the_journal_is_switched_when_the_last_reader_is_gone(tmp_path: Path, mo
             reader.execute("ROLLBACK")
 
         monkeypatch.setattr(sqlite_file.time, "sleep", leave)
-        sqlite_file._use_wal(ours)  # pyright: ignore[reportPrivateUsage] - by itself: a file's own connection waits longer
+        # by itself: a file's own connection waits longer
+        sqlite_file._patiently(lambda: ours.execute("PRAGMA journal_mode = WAL"))  # pyright: ignore[reportPrivateUsage]
         assert ours.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
@@ -273,3 +282,95 @@ async def _everything(store: SqliteStore) -> None:
     await store.delete("s")
     await store.restore(record)
     await store.purge(timedelta(0))
+
+
+async def test_a_store_that_was_deleted_keeps_nothing_and_says_so(tmp_path: Path) -> None:
+    path, away = tmp_path / "s.db", tmp_path / "away.db"
+    async with SqliteStore(path) as store, store.open("s") as session:
+        await session.append(["kept"])
+        path.rename(away)
+        with pytest.raises(StoreError, match="was deleted or replaced while it was open; nothing is kept in it"):
+            await session.append(["lost"])
+        with pytest.raises(StoreError, match="was deleted or replaced"):
+            await store.sessions()
+        assert "s.db" not in os.listdir(tmp_path)  # no new file that would hide what happened
+        away.rename(path)
+        await session.append(["and on"])
+    async with SqliteStore(path) as store:
+        assert (await store.read("s")).history == ("kept", "and on")
+
+
+async def test_a_store_that_was_replaced_is_opened_anew(tmp_path: Path) -> None:
+    path, backup = tmp_path / "s.db", tmp_path / "backup.db"
+    await filled(backup)
+    async with SqliteStore(path) as store, store.open("s") as session:
+        backup.replace(path)
+        for _ in range(2):  # as long as the old file's journal would come into the new one
+            with pytest.raises(StoreError, match="was deleted or replaced"):
+                await session.append(["lost"])
+        os.unlink(f"{path}-wal")
+        os.unlink(f"{path}-shm")
+        with pytest.raises(StoreError, match="was deleted or replaced"):
+            await session.append(["lost"])
+        with pytest.raises(SessionLostError):
+            await session.append(["of another file"])
+        assert len(await store.sessions()) == 20
+    async with SqliteStore(path) as store:
+        assert len(await store.sessions()) == 20
+
+
+@pytest.fixture
+def archive() -> Generator[Path]:
+    """A folder that others reach, too: pytest's own are for one user alone."""
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@contextmanager
+def only_read(folder: Path) -> Generator[None]:
+    """As on a disk that cannot be written: for a user who may write only what is his, as root may write everything."""
+    for one in folder.iterdir():
+        one.chmod(0o444)
+    folder.chmod(0o555)
+    before, us = sorted(os.listdir(folder)), os.geteuid()
+    os.seteuid(65534 if us == 0 else us)
+    try:
+        yield
+        assert sorted(os.listdir(folder)) == before
+    finally:
+        os.seteuid(us)
+        folder.chmod(0o755)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such modes")
+async def test_a_store_that_cannot_be_written_is_read_and_exported(archive: Path) -> None:
+    await filled(archive / "s.db")
+    with only_read(archive):
+        async with open_admin(archive / "s.db") as place:
+            assert len([one async for one in exported_sessions(place, await place.tenants())]) == 20
+            with pytest.raises(StoreError, match="cannot be written: it is read-only"):
+                await place.store("").delete("s1")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such modes")
+async def test_an_older_store_that_cannot_be_written_is_read_too(archive: Path) -> None:
+    path = old_store(archive, 3)
+    with only_read(archive):
+        async with open_admin(path) as place:
+            records = [one.record async for one in exported_sessions(place, await place.tenants())]
+            assert [one.history[0]["text"] for one in records] == ["find the café ()", "find the café (acme)"]
+            assert (await place.status()).form == 3
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such modes")
+async def test_a_store_that_was_not_closed_is_not_read_without_its_journal(tmp_path: Path, archive: Path) -> None:
+    async with SqliteStore(tmp_path / "s.db") as store, store.open("s") as session:
+        await session.append(["only in the journal"])
+        for name in ("s.db", "s.db-wal"):
+            copyfile(tmp_path / name, archive / name)
+    with only_read(archive):
+        async with SqliteStore(archive / "s.db") as store:
+            with pytest.raises(StoreError, match="it was not closed") as raised:
+                await store.sessions()
+            assert "s.db-wal" in (raised.value.hint or "")

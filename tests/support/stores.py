@@ -18,6 +18,18 @@ from toolcrib.stores.store import Store
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
 
+KEPT = Path(__file__).parents[1] / "stores" / "kept"
+
+
+def old_store(folder: Path, form: int) -> Path:
+    """A SQLite store as an older Toolcrib wrote it, from the texts in `tests/stores/kept`."""
+    folder.mkdir(exist_ok=True)
+    path = folder / f"form-{form}.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript((KEPT / f"sqlite_form_{form}.sql").read_text(encoding="utf-8"))
+    return path
+
+
 class Clock:
     """A clock that a test sets."""
 

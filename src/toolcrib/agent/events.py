@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Literal, TypeAlias, cast
 
 
-class _Told:
+class _BaseEvent:
     """What all events can do."""
 
     __slots__ = ()
@@ -21,7 +21,7 @@ class _Told:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunStarted(_Told):
+class RunStarted(_BaseEvent):
     """A run begins. Where it is the answer to a question by a button, `confirmation` says which, `approved` how."""
 
     type: Literal["run_started"] = field(default="run_started", init=False)
@@ -33,7 +33,7 @@ class RunStarted(_Told):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolDiscoveryStart(_Told):
+class ToolDiscoveryStart(_BaseEvent):
     """The model looks for tools."""
 
     type: Literal["tool_discovery_start"] = field(default="tool_discovery_start", init=False)
@@ -41,7 +41,7 @@ class ToolDiscoveryStart(_Told):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolDiscoveryResult(_Told):
+class ToolDiscoveryResult(_BaseEvent):
     """What it found, best first: `tools` to call, and others `named` that a search by name gives. None may fit."""
 
     type: Literal["tool_discovery_result"] = field(default="tool_discovery_result", init=False)
@@ -53,7 +53,7 @@ class ToolDiscoveryResult(_Told):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolsEnabled(_Told):
+class ToolsEnabled(_BaseEvent):
     """Tools that the model sees from the next step on, and did not before."""
 
     type: Literal["tools_enabled"] = field(default="tools_enabled", init=False)
@@ -61,7 +61,7 @@ class ToolsEnabled(_Told):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolStarted(_Told):
+class ToolStarted(_BaseEvent):
     """The model called a tool that is not for finding tools."""
 
     type: Literal["tool_started"] = field(default="tool_started", init=False)
@@ -71,7 +71,7 @@ class ToolStarted(_Told):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolFinished(_Told):
+class ToolFinished(_BaseEvent):
     """What came back, as the model reads it. A call that waits for the user's yes is finished too, and not failed."""
 
     type: Literal["tool_finished"] = field(default="tool_finished", init=False)
@@ -84,7 +84,7 @@ class ToolFinished(_Told):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfirmationRequired(_Told):
+class ConfirmationRequired(_BaseEvent):
     """A call waits for the user's yes. Answer it with `confirm(session, id, approved)`, or in words."""
 
     type: Literal["confirmation_required"] = field(default="confirmation_required", init=False)
@@ -96,7 +96,7 @@ class ConfirmationRequired(_Told):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Text(_Told):
+class Text(_BaseEvent):
     """A piece of what the model writes. Text before a tool call is talk on the way; the answer is in `Answered`."""
 
     type: Literal["text"] = field(default="text", init=False)
@@ -104,7 +104,7 @@ class Text(_Told):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered(_Told):
+class Answered(_BaseEvent):
     """The whole answer."""
 
     type: Literal["answered"] = field(default="answered", init=False)
@@ -112,7 +112,7 @@ class Answered(_Told):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UsageEvent(_Told):
+class UsageEvent(_BaseEvent):
     """What the run took; `report` has the parts (`agent/report.py`)."""
 
     type: Literal["usage"] = field(default="usage", init=False)
@@ -125,7 +125,7 @@ class UsageEvent(_Told):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Warning(_Told):
+class Warning(_BaseEvent):
     """Something an operator should know; the run goes on."""
 
     type: Literal["warning"] = field(default="warning", init=False)
@@ -133,7 +133,7 @@ class Warning(_Told):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failed(_Told):
+class Failed(_BaseEvent):
     """The run ended without an answer; the session stays usable."""
 
     type: Literal["failed"] = field(default="failed", init=False)

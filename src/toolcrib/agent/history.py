@@ -73,9 +73,9 @@ def load_messages(
 
 def _with_unfinished(stored: Sequence[Any], session: str, begun: Collection[str]) -> list[Any]:
     """The messages, with a result for each call that was begun and has none."""
-    told: list[Any] = []
+    completed: list[Any] = []
     for at, message in enumerate(stored):
-        told.append(message)
+        completed.append(message)
         if _kind(message) != "response":
             continue
         calls = [part for part in _parts(message) if part.get("part_kind") == "tool-call"]
@@ -93,8 +93,8 @@ def _with_unfinished(stored: Sequence[Any], session: str, begun: Collection[str]
             and (id := call_id(session, at + 1, str(call.get("tool_call_id")))) in begun
         ]
         if results:
-            told.append({"kind": "request", "parts": results})
-    return told
+            completed.append({"kind": "request", "parts": results})
+    return completed
 
 
 def _answers(stored: Sequence[Any], at: int) -> Iterator[dict[str, Any]]:
@@ -142,8 +142,8 @@ def transcript(messages: Sequence[Any], *, earlier: str = "") -> str:
         for part in _parts(message):
             label = _SPEAKERS.get(part.get("part_kind", ""))
             if label:
-                said = part.get("content") or f"{part.get('tool_name', '')}({part.get('args', '')})"
-                lines.append(f"{label}: {' '.join(str(said).split())[:_TRANSCRIPT_CHARACTERS]}")
+                text = part.get("content") or f"{part.get('tool_name', '')}({part.get('args', '')})"
+                lines.append(f"{label}: {' '.join(str(text).split())[:_TRANSCRIPT_CHARACTERS]}")
     return "\n".join(lines)
 
 
@@ -284,19 +284,35 @@ def replay(toolbox: Toolbox, messages: Sequence[ModelMessage], own_name: OwnName
     It goes through the same methods as the conversation itself, so that both end in the same state.
     """
     finders = {tool.name for tool in toolbox.surface}
-    for message in messages:
+
+    def found_by(name: str | None, part: ToolReturnPart) -> None:
+        if name is not None:
+            toolbox.activate(_found(part, lists=name in finders and not toolbox.is_fixed))
+
+    answers: dict[str, ToolReturnPart] = {}
+    for at, message in enumerate(messages):
         if isinstance(message, ModelResponse):
-            for call in message.tool_calls:
-                name = own_name(call.tool_name)
+            answers = {part.tool_call_id: part for part in _results_after(messages, at)}
+            for call in message.tool_calls:  # in their order, also where several were made at once
+                name, answer = own_name(call.tool_name), answers.get(call.tool_call_id)
                 if name is not None and name not in finders:
                     toolbox.mark_used(name)
+                if answer is not None:
+                    found_by(name, answer)
             continue
         if is_turn(message):
             toolbox.begin_turn()
         for part in message.parts:
-            if isinstance(part, ToolReturnPart) and (name := own_name(part.tool_name)) is not None:
-                lists = name in finders and not toolbox.is_fixed
-                toolbox.activate(_found(part, lists=lists))
+            if isinstance(part, ToolReturnPart) and part.tool_call_id not in answers:  # the history was cut
+                found_by(own_name(part.tool_name), part)
+
+
+def _results_after(messages: Sequence[ModelMessage], at: int) -> Iterator[ToolReturnPart]:
+    """The results between one response and the next."""
+    for message in messages[at + 1 :]:
+        if isinstance(message, ModelResponse):
+            return
+        yield from (part for part in message.parts if isinstance(part, ToolReturnPart))
 
 
 def _found(part: ToolReturnPart, *, lists: bool) -> list[str]:

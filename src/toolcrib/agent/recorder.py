@@ -46,6 +46,8 @@ Emit = Callable[[events.Event], None]
 RequestType = Literal["A", "B", "C"]
 
 _MOST_LOGGED_CHARACTERS = 2_000  # of a result; the whole of it is in the history
+_LETTERS_OF_KEYS = "".join(map(chr, range(ord("!"), ord("~") + 1)))
+_MOST_HELD_CHARACTERS = 4_000  # of a word that is being written; longer than any key
 _MESSAGE_MARKS = 4  # tokens around each message
 
 
@@ -59,6 +61,7 @@ class Recorder:
         self.toolbox = crib.toolbox(session.toolbox, watch=self._read_result, begin=self._begin_call)
         self.report = Report(model=model)
         self._memory = session.memory  # the newest; written with the next save
+        self._unsaid = ""  # the word at which the text of the model stands
         self._log: list[Any] = []  # the events since the last save
         self._saved: list[object] = []  # the parts and the responses that are stored
         self._saving: asyncio.Task[None] | None = None  # goes on during the next request to the model
@@ -81,10 +84,26 @@ class Recorder:
 
     def emit_text(self, piece: object) -> None:
         """Emit what a piece of the model's stream adds to the answer."""
-        if isinstance(piece, PartStartEvent) and isinstance(piece.part, TextPart) and piece.part.content:
-            self.emit(events.Text(delta=piece.part.content))
-        elif isinstance(piece, PartDeltaEvent) and isinstance(piece.delta, TextPartDelta) and piece.delta.content_delta:
-            self.emit(events.Text(delta=piece.delta.content_delta))
+        if isinstance(piece, PartStartEvent) and isinstance(piece.part, TextPart):
+            self._say(piece.part.content)
+        elif isinstance(piece, PartDeltaEvent) and isinstance(piece.delta, TextPartDelta):
+            self._say(piece.delta.content_delta)
+
+    def emit_rest(self) -> None:
+        """Emit what is held back of the text."""
+        rest, self._unsaid = self._unsaid, ""
+        if rest:
+            self.emit(events.Text(delta=self._crib.hide_secrets(rest)))
+
+    def _say(self, text: str) -> None:
+        if self._crib.hide_secrets is not str:  # a key may come in pieces, so that its word has to be whole
+            text, self._unsaid = self._unsaid + text, ""
+            whole = text.rstrip(_LETTERS_OF_KEYS)
+            if len(text) - len(whole) < _MOST_HELD_CHARACTERS:
+                text, self._unsaid = whole, text[len(whole) :]
+            text = self._crib.hide_secrets(text)
+        if text:
+            self.emit(events.Text(delta=text))
 
     def summarize(self, text: str) -> WorkingMemory:
         """Keep what happened before the messages that still go along."""

@@ -190,9 +190,9 @@ class RunToolset(AbstractToolset[AgentDepsT]):
         if self.toolbox.mode is Mode.COMPACT:
             parts.insert(0, InstructionPart(self._tool_list(), name=TOOL_LIST))
         if self._toolsets is not None:
-            told = await self._toolsets.instructions(ctx, step.tools)
+            instructions = await self._toolsets.instructions(ctx, step.tools)
             change = "append" if appends else "rewrite"
-            parts += [InstructionPart(text, name=name, on_change=change, dynamic=True) for name, text in told]
+            parts += [InstructionPart(text, name=name, on_change=change, dynamic=True) for name, text in instructions]
         self.open_unlisted(ctx, self)
         # An empty part that appends is given all the same: it is where the first change is measured from. Without it,
         # the first protocols would stand in the system prompt, and change its start in the middle of a conversation.

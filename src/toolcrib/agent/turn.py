@@ -4,6 +4,7 @@ A turn gives it history, memory and tools, and passes what happens to the record
 """
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +16,10 @@ from pydantic_ai.messages import (
     InstructionPart,
     ModelMessage,
     ModelResponse,
+    ModelResponsePart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
 )
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import ToolDefinition
@@ -49,6 +54,7 @@ class SessionHooks(AbstractCapability[Any]):
     toolset: RunToolset[Any]
     memory: str  # as it stood when the turn began: within a turn, the model has the results themselves
     appends: bool = False
+    hide_secrets: Callable[[str], str] = str
     id: str | None = "session"
 
     def get_instructions(self) -> Any:
@@ -70,7 +76,21 @@ class SessionHooks(AbstractCapability[Any]):
                     # A copy of an entry of ours: Pydantic AI wraps them, and finds the way back by that.
                     definition = ToolDefinition(name=call.tool_name, toolset_id=own.tool_def.toolset_id)
                     listed[call.tool_name] = replace(own, tool_def=definition)
-        return response
+        return response if self.hide_secrets is str else _without_secrets(response, self.hide_secrets)
+
+
+def _without_secrets(response: ModelResponse, hide: Callable[[str], str]) -> ModelResponse:
+    """A response without our keys, which a server in between may put into an answer."""
+    parts: list[ModelResponsePart] = []
+    for part in response.parts:
+        if isinstance(part, TextPart):
+            part = replace(part, content=hide(part.content))
+        elif isinstance(part, ThinkingPart) and hide(part.content) != part.content:
+            part = replace(part, content=hide(part.content), signature=None)  # which is that of the other text
+        elif isinstance(part, ToolCallPart) and (arguments := part.args_as_json_str()) != hide(arguments):
+            part = replace(part, args=hide(arguments))
+        parts.append(part)
+    return replace(response, parts=parts)
 
 
 _OUTPUT_RETRIES = 2  # when the model gives neither text nor a call
@@ -161,8 +181,9 @@ class Turn:
                     messages, text = so_far, None
             attempt += 1
             seconds = limits.retry_delay(attempt, fault.wait_seconds)
+            message = self._crib.hide_secrets(fault.message)
             self.recorder.emit(
-                events.Warning(text=f"{fault.message} Trying again in {seconds:g} s ({attempt} of {limits.tries}).")
+                events.Warning(text=f"{message} Trying again in {seconds:g} s ({attempt} of {limits.tries}).")
             )
             await self._crib.sleep(seconds)
 
@@ -176,7 +197,8 @@ class Turn:
         if self._crib.summarize and self.model != OFFLINE:
             try:
                 writer = Agent(self._crib.llm, instructions=SUMMARY)
-                summary = (await writer.run(transcript(left, earlier=earlier), usage=self.usage)).output
+                written = await writer.run(transcript(left, earlier=earlier), usage=self.usage)
+                summary = self._crib.hide_secrets(written.output)
             except Exception as error:  # a provider's fault: the list will do, and the turn goes on
                 logger.warning(
                     "The model wrote no summary, so a list stands for it: %s",
@@ -191,7 +213,14 @@ class Turn:
             deps_type=object,
             instructions=self._prompt,
             toolsets=[self._toolset],
-            capabilities=[SessionHooks(toolset=self._toolset, memory=self._memory, appends=appends)],
+            capabilities=[
+                SessionHooks(
+                    toolset=self._toolset,
+                    memory=self._memory,
+                    appends=appends,
+                    hide_secrets=self._crib.hide_secrets,
+                )
+            ],
             retries={"tools": self._crib.limits.steps, "output": _OUTPUT_RETRIES},
         )
 
@@ -207,6 +236,7 @@ class Turn:
                         async with node.stream(run.ctx) as stream:
                             async for piece in stream:
                                 recorder.emit_text(piece)
+                            recorder.emit_rest()
                         await recorder.save_answer(run.all_messages())
                 elif Agent.is_call_tools_node(node):
                     if not streamed and node.model_response.text:

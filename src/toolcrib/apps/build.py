@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping
 from datetime import date
+from hashlib import sha256
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from toolcrib.agent.prompt import Prompt
 from toolcrib.apps.agents import agent_tool, source_name, tool_name
 from toolcrib.apps.app import App, settings_of, surface_of
 from toolcrib.apps.load import AppDocument, callees_of, read_spec
-from toolcrib.apps.spec import Agent, Spec, Tools
+from toolcrib.apps.spec import Agent, Spec, SurfaceName, Tools
 from toolcrib.apps.tools import ToolLoader
 from toolcrib.apps.variables import Variables
 from toolcrib.catalog.catalog import Catalog
@@ -23,7 +24,7 @@ from toolcrib.discovery.modes import Mode, forced_mode
 from toolcrib.discovery.protocols import Guidance
 from toolcrib.discovery.surfaces.display import SourceStates
 from toolcrib.errors import ModeError, PromptError, UnknownEmbedderError, UnsetVariableError, did_you_mean
-from toolcrib.policy.reading import policy_of
+from toolcrib.policy.reading import policy_of, rule_places
 from toolcrib.search.embedders import BUILTIN, check_embedder, open_embedder
 from toolcrib.search.interface import LazyIndex, SearchIndex
 from toolcrib.settings import Settings, is_postgres
@@ -33,6 +34,8 @@ from toolcrib.yaml_file import Problem
 
 if TYPE_CHECKING:
     from toolcrib.search.embedders.embedder import Embedder
+
+_FOLDERS = ("module:documents", "module:skills")  # sources of tools that disclose a folder
 
 
 def load_app(
@@ -72,6 +75,8 @@ def load_app(
         cribs,
         variables=variables,
         sources=SourceGroup(loader.sources),
+        quarantines=loader.quarantines,
+        lock=_lock(spec, document, variables, settings),
         workdir=folder,
         removes_workdir=workdir is None and spec.runtime.workdir_mode == "temporary",
         model=model,
@@ -82,6 +87,7 @@ def load_app(
     loader.mistakes += _unknown_pins(spec, cribs, loader)
     if loader.mistakes:
         raise document.error(loader.mistakes)
+    app.require_rules()
     return app
 
 
@@ -111,6 +117,12 @@ def _cribs(
     }
 
 
+def _pinned(surface: SurfaceName, tools: Tools, catalog: Catalog) -> tuple[str, ...]:
+    """What the model always sees. Folders of documents and skills are domains: each has its discovery tool already."""
+    folders = [tool.name for tool in catalog if tool.source in _FOLDERS] if surface == "domains" else []
+    return (*tools.pinned, *(name for name in folders if name not in tools.pinned))
+
+
 def _crib(
     spec: Spec,
     number: int,
@@ -127,9 +139,13 @@ def _crib(
     return Crib(
         catalog,
         index=index,
-        policy=policy_of(tools.capabilities, tuple(map(source_name, uncallable))),
+        policy=policy_of(
+            tools.capabilities,
+            tuple(map(source_name, uncallable)),
+            place=rule_places(loader.document.yaml, (*_tools_at(number, agent), "capabilities")),
+        ),
         role=agent.role or None,
-        pinned=tools.pinned,
+        pinned=_pinned(runtime.surface, tools, catalog),
         surface=surface_of(runtime.surface, states, bool(tools.a2a or callees)),
         prompt=_prompt(("agents", number), agent, loader),
         limits=Limits(
@@ -151,6 +167,17 @@ def _crib(
 def _tools_at(number: int, agent: Agent) -> tuple[str | int, ...]:
     """The path of an agent's tools in the file."""
     return ("tools",) if agent.tools is None else ("agents", number, "tools")
+
+
+def _lock(spec: Spec, document: AppDocument, variables: Variables, settings: Settings) -> Path | None:
+    """Where the approved definitions are; None if nothing is pinned."""
+    given = variables.expanded(spec.runtime.lock)
+    if given == "off":
+        return None
+    if given:
+        return document.folder / Path(given).expanduser()
+    digest = sha256(str(document.yaml.path.resolve()).encode()).hexdigest()[:12]
+    return settings.locks / f"{spec.app.app_id}-{digest}.lock"
 
 
 def _embedder(spec: Spec, document: AppDocument, given: str | None, settings: Settings) -> "Embedder | None":
@@ -216,8 +243,8 @@ def _prompt(at: tuple[str | int, ...], agent: Agent, loader: ToolLoader) -> Prom
         try:
             more = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
-            said = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-            loader.mistakes.append(Problem((*at, key), f"{agent.system_prompt_file!r} cannot be read: {said}"))
+            cause = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            loader.mistakes.append(Problem((*at, key), f"{agent.system_prompt_file!r} cannot be read: {cause}"))
     prompt = Prompt(sections=agent.prompt, more=more)
     try:
         prompt.render(today=date.today(), finders=["tool_search"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from toolcrib.tools.extraction import CustomExtractor, Extraction
 from toolcrib.tools.text import MOST_SENTENCES, MOST_TOKENS, estimated_tokens, sentences
-from toolcrib.tools.tool import SAFE_NAME, Risk, Tool, safe_name
+from toolcrib.tools.tool import SAFE_NAME, Risk, Tool, match_dotted, safe_name
 
 if TYPE_CHECKING:
     from toolcrib.catalog.metadata import Metadata
@@ -149,7 +149,7 @@ def two_extractions(view: CatalogView) -> Iterator[Problem]:
 def unknown_related(view: CatalogView) -> Iterator[Problem]:
     for name, tool in view.tools.items():
         for related in tool.related:
-            if related not in view.tools:
+            if related not in view.tools and match_dotted(related, view.tools.values()) is None:
                 yield Problem(
                     tool=name,
                     rule="unknown-related",

@@ -46,7 +46,7 @@ class Metadata:
 def read_metadata(path: Path) -> dict[str, Metadata]:
     """The metadata in a file, by tool name; all its mistakes are reported at once."""
     document = YamlDocument.read(path)
-    mistakes = [*_duplicates(document), *_said_twice(document)]
+    mistakes = [*_duplicates(document), *_repeated(document)]
     entries: dict[str, _Entry] = {}
     try:
         entries = _ENTRIES.validate_python({name: _translated(entry) for name, entry in document.value.items()})
@@ -72,7 +72,7 @@ def _translated(value: object) -> object:
     return {ALIASES.get(str(key), key): _translated(held) for key, held in known.items()}
 
 
-def _said_twice(document: YamlDocument) -> Iterator[tuple[Place, str]]:
+def _repeated(document: YamlDocument) -> Iterator[tuple[Place, str]]:
     """Keys of which the file has both spellings."""
     for path, place in document.places.items():
         *above, key = path

@@ -16,7 +16,7 @@ from cyclopts.validators import Number
 
 from toolcrib.cli.options import Json, StorePlace
 from toolcrib.cli.output import Columns, counting, note, write_json
-from toolcrib.errors import StoreError
+from toolcrib.errors import StoreDamagedError, StoreError
 from toolcrib.settings import Settings, is_postgres
 from toolcrib.stores.export import (
     Destination,
@@ -84,13 +84,17 @@ def _summary(counts: ImportCounts) -> str:
 
 async def export_store(place: StoreAdmin, tenant: str | None, output: Path | None) -> int:
     """Write all sessions to stdout or, atomically, to a file."""
+    return await _write_archive(exported_sessions(place, await _tenants(place, tenant)), output)
+
+
+async def _write_archive(sessions: AsyncIterator[ExportedSession], output: Path | None) -> int:
     if output is None:
-        return await _write_sessions(place, tenant, sys.stdout)
+        return await _write_sessions(sessions, sys.stdout)
     unfinished = output.with_name(f".{output.name}.unfinished")
     try:
         with unfinished.open("w", encoding="utf-8") as file:
             unfinished.chmod(0o600)  # conversations are private
-            count = await _write_sessions(place, tenant, file)
+            count = await _write_sessions(sessions, file)
         unfinished.replace(output)
     except OSError as error:
         raise StoreError(f"{str(output)!r} cannot be written: {error.strerror}.", hint="Name another file.") from error
@@ -99,14 +103,58 @@ async def export_store(place: StoreAdmin, tenant: str | None, output: Path | Non
     return count
 
 
-async def _write_sessions(place: StoreAdmin, tenant: str | None, file: TextIO) -> int:
+async def _write_sessions(sessions: AsyncIterator[ExportedSession], file: TextIO) -> int:
     count = 0
     file.write(head())
-    async for session in counting(exported_sessions(place, await _tenants(place, tenant)), "writing sessions"):
+    async for session in counting(sessions, "writing sessions"):
         file.write(line_of(session))
         count += 1
     file.write(end(count))
     return count
+
+
+async def rescue_store(file: Path, tenant: str | None, output: Path | None) -> int:
+    """Write what is whole of a damaged file; return how many sessions are not."""
+    from toolcrib.stores.sqlite.store import SqliteStoreAdmin  # late: only a file can be rescued
+
+    async with SqliteStoreAdmin(file, now, rescue=True) as place:
+        lost: list[str] = []
+
+        async def whole() -> AsyncIterator[ExportedSession]:
+            for owner, id in await place.session_keys():
+                if tenant not in (None, owner):
+                    continue
+                try:
+                    yield ExportedSession(owner, await place.store(owner).read(id))
+                except StoreError as error:
+                    lost.append(id)
+                    note(f"left out: {id!r}{f' of the tenant {owner!r}' if owner else ''}: {error}")
+
+        count = await _write_archive(whole(), output)
+        note(f"{count} sessions are whole; {len(lost)} are not")
+        return len(lost)
+
+
+async def check_store(file: Path) -> int:
+    """Check the whole file and every session in it; return how many faults there are."""
+    from toolcrib.stores.sqlite.store import SqliteStoreAdmin  # late: PostgreSQL checks its own pages
+
+    faults = count = 0
+    async with SqliteStoreAdmin(file, now, rescue=True) as place:
+        try:
+            await place.check_structure()
+        except StoreDamagedError as error:
+            note(error.what)
+            faults += 1
+        for tenant, id in await place.session_keys():
+            count += 1
+            try:
+                await place.store(tenant).read(id)
+            except StoreError as error:
+                note(f"{id!r}{f' of the tenant {tenant!r}' if tenant else ''}: {error}")
+                faults += 1
+    note(f"{count} session{'' if count == 1 else 's'} checked, {faults} fault{'' if faults == 1 else 's'}")
+    return faults
 
 
 async def delete_old(place: StoreAdmin, tenant: str | None, older_than: timedelta, *, dry_run: bool) -> int:
@@ -155,28 +203,28 @@ def _open_lines(file: Path) -> Generator[TextIO]:
 
 app = App(
     name="store",
-    help="Look after the place where all sessions are kept: a SQLite file, or a PostgreSQL database for many replicas.",
+    help="Manage the session store: a SQLite file, or a PostgreSQL database that replicas share.",
 )
 
 Result = TypeVar("Result")
 TenantOnly: TypeAlias = Annotated[
-    str | None, Parameter(name="--tenant", help="Only this tenant's sessions; else those of all.", show_default=False)
+    str | None, Parameter(name="--tenant", help="Only the sessions of this tenant.", show_default=False)
 ]
 DryRun: TypeAlias = Annotated[
-    bool, Parameter(name="--dry-run", negative=(), show_default=False, help="Only say what would be done.")
+    bool, Parameter(name="--dry-run", negative=(), show_default=False, help="Only show what would be done.")
 ]
 Overwrite: TypeAlias = Annotated[
     bool,
-    Parameter(negative=(), show_default=False, help="Replace sessions that are there already and differ."),
+    Parameter(negative=(), show_default=False, help="Replace existing sessions that differ."),
 ]
 Days: TypeAlias = Annotated[float, Parameter(validator=Number(gte=0))]
 
 
 @app.command
 def status(*, store: StorePlace = None, json: Json = False) -> int:
-    """Show where sessions are kept, in which form, and how much is there. Changes nothing.
+    """Show where sessions are stored, the schema version and the counts. Changes nothing.
 
-    Exit code 2 says that the place is not there yet, or that its tables are of an older form.
+    Exit code 2 means that the store does not exist yet, or that its schema is of an older version.
 
     Example: `toolcrib store status --store postgresql://crib@db.example/crib`
     """
@@ -192,11 +240,11 @@ def status(*, store: StorePlace = None, json: Json = False) -> int:
 def migrate(
     *, to: str | None = None, store: StorePlace = None, overwrite: Overwrite = False, dry_run: DryRun = False
 ) -> int:
-    """Make the tables or bring them up to date; with `--to`, copy every session to another store.
+    """Create or migrate the tables; with `--to`, copy every session to another store.
 
     Any number of replicas may start, or run this, at once. A copy takes all tenants with messages, working memory,
-    confirmations, usage and logs, and each session is compared when it has arrived. The old store stays as it is.
-    When it is broken off, run it again: what has arrived is passed over.
+    confirmations, usage and logs, and each session is compared after it was copied. The old store does not change.
+    If it is interrupted, run it again: it skips what was copied.
 
     Examples: `toolcrib store migrate`,
     `toolcrib store migrate --store sessions.db --to postgresql://crib@db.example/crib`
@@ -210,26 +258,26 @@ def migrate(
         return _with(place, lambda here: copy_store(here, to, overwrite=overwrite, dry_run=dry_run))
     before = _with(place, lambda here: here.status())
     if before.form == before.newest_form:
-        note(f"{before.place} is up to date (form {before.form})")
+        note(f"{before.place} is up to date (schema version {before.form})")
     elif dry_run:
-        note(f"{before.place} would go from form {before.form} to {before.newest_form}")
+        note(f"{before.place} would be migrated from schema version {before.form} to {before.newest_form}")
     else:
         _with(place, lambda here: here.migrate())
-        note(f"{before.place} went from form {before.form} to {before.newest_form}")
+        note(f"{before.place} was migrated from schema version {before.form} to {before.newest_form}")
     return 0
 
 
 @app.command
 def gc(*, days: Days, tenant: TenantOnly = None, store: StorePlace = None, dry_run: DryRun = False) -> int:
-    """Forget the sessions of all tenants that were not changed for some days; open ones stay.
+    """Delete the sessions of all tenants that have not changed for some days; open ones stay.
 
-    Also forgets who held a session and died, and gives the space back that SQLite keeps (PostgreSQL does that itself).
-    A session's log goes with it: write `toolcrib store audit` first, if you must keep who called what.
+    Also deletes leases of processes that died, and frees the space that SQLite keeps (PostgreSQL does so by itself).
+    A session's log is deleted with it: run `toolcrib store audit` first if you must keep a record of calls.
 
     Example: `toolcrib store gc --days 90 --dry-run`
 
     Args:
-        days: How long they must have been left alone.
+        days: The days without a change.
     """
     place = _place(store)
     _refuse_missing(place)
@@ -239,22 +287,47 @@ def gc(*, days: Days, tenant: TenantOnly = None, store: StorePlace = None, dry_r
 
 
 @app.command
-def export(*, output: Path | None = None, tenant: TenantOnly = None, store: StorePlace = None) -> int:
-    """Write every session of every tenant as JSON Lines: a backup, or the way to another store.
+def export(
+    *,
+    output: Path | None = None,
+    tenant: TenantOnly = None,
+    store: StorePlace = None,
+    rescue: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+) -> int:
+    """Write every session of every tenant as JSON Lines, for a backup or another store.
 
-    Nothing is left out: messages, working memory, confirmations, usage and logs. Treat the file as you treat the
-    conversations in it.
+    The file has everything: messages, working memory, confirmations, usage and logs. Protect it as you protect the
+    conversations in it. The store itself may be read-only.
 
-    Example: `toolcrib store export --output sessions.jsonl`
+    Examples: `toolcrib store export --output sessions.jsonl`,
+    `toolcrib store export --rescue --output sessions.jsonl`
 
     Args:
-        output: The file to write; else it goes to stdout.
+        output: The file to write; by default, stdout.
+        rescue: Of a damaged SQLite file, write the sessions that are intact and name the others. Exit code 1 means that
+            there are others. The file is not changed.
     """
     place = _place(store)
     _refuse_missing(place)
+    if rescue:
+        return 1 if asyncio.run(rescue_store(_sqlite_file(place), tenant, output)) else 0
     count = _with(place, lambda here: export_store(here, tenant, output))
     note(f"{count} session{'' if count == 1 else 's'} {f'written to {output}' if output else 'written'}")
     return 0
+
+
+@app.command
+def check(*, store: StorePlace = None) -> int:
+    """Check a SQLite file and the checksum of every record. Changes nothing; exit code 1 if it is damaged.
+
+    When a file is opened, its structure is checked, of one beyond 256 MB that of the small tables, and each record is
+    checked when it is read. This command checks everything, such as a backup before you need it.
+
+    Example: `toolcrib store check --store backup.db`
+    """
+    place = _place(store)
+    _refuse_missing(place)
+    return 1 if asyncio.run(check_store(_sqlite_file(place))) else 0
 
 
 @app.command(name="import")
@@ -266,9 +339,9 @@ def import_store(
     overwrite: Overwrite = False,
     dry_run: DryRun = False,
 ) -> int:
-    """Take in what `export` wrote, from this store, another, or another kind of store.
+    """Import the sessions of a file that `export` wrote, from any store.
 
-    The whole file is checked first. A session that is there already and the same is passed over; one that differs
+    The whole file is checked first. A session that exists already and is equal is skipped; one that differs
     stops the import before anything is written, unless you give `--overwrite`.
 
     Example: `toolcrib store import sessions.jsonl --store postgresql://crib@db.example/crib`
@@ -281,10 +354,10 @@ def import_store(
 
 @app.command
 def audit(*, tenant: TenantOnly = None, store: StorePlace = None) -> int:
-    """Write who called what, as JSON Lines: calls, questions to users and their answers, without any value.
+    """Write an audit log as JSON Lines: calls, questions to users and their answers, without values.
 
-    Arguments stand as a digest: the same for the same arguments. It is made from the sessions' logs, which have
-    everything; a session that is deleted takes its log along.
+    Arguments are written as a digest, which is equal for equal arguments. The source is the sessions' logs, which have
+    everything; a session's log is deleted with it.
 
     Example: `toolcrib store audit > calls.jsonl`
     """
@@ -296,16 +369,16 @@ def audit(*, tenant: TenantOnly = None, store: StorePlace = None) -> int:
 
 
 def _show(found: StoreStatus) -> None:
-    form = str(found.form) if found.form == found.newest_form else f"{found.form}, the newest is {found.newest_form}"
-    table = Columns(("what", "there"))
+    version = str(found.form) if found.form == found.newest_form else f"{found.form}, the newest is {found.newest_form}"
+    table = Columns(("property", "value"))
     table.add("store", f"{found.engine}, {found.place}")
-    table.add("form", form if found.form else "not there yet")
+    table.add("schema version", version if found.form else "none yet")
     for name, value in asdict(found).items():
         if isinstance(value, int) and not name.endswith("form"):
             table.add(name.replace("_", " "), f"{value:,}")
     table.show()
     if found.form != found.newest_form:
-        note("Bring it up with: toolcrib store migrate")
+        note("migrate it with: toolcrib store migrate")
 
 
 def _with(place: str, work: Callable[[StoreAdmin], Awaitable[Result]]) -> Result:
@@ -318,6 +391,12 @@ def _with(place: str, work: Callable[[StoreAdmin], Awaitable[Result]]) -> Result
 
 def _place(given: str | None) -> str:
     return given or Settings.from_environment().sessions
+
+
+def _sqlite_file(place: str) -> Path:
+    if is_postgres(place):
+        raise StoreError("This is for SQLite files.", hint="PostgreSQL checks its own pages: see pg_amcheck.")
+    return file_of(place)
 
 
 def _refuse_missing(place: str) -> None:

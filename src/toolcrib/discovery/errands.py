@@ -81,12 +81,12 @@ def _commands(sentence: str) -> list[str]:
     """The commands in a sentence. A thing that is only added to a list of things is asked for with the same verb."""
     kept: list[str] = []
     for piece, joint in _clauses(sentence):
-        said = words(piece)
-        if not kept or not said:
-            kept += [piece] if said else []
-        elif _continues(said, joint, piece, kept[-1]):
+        terms = words(piece)
+        if not kept or not terms:
+            kept += [piece] if terms else []
+        elif _continues(terms, joint, piece, kept[-1]):
             kept[-1] = f"{kept[-1]}{joint}{piece}"
-        elif said[0] in _DETERMINERS and not said[-1].endswith("en"):  # a German verb stands last: "die Bilder laden"
+        elif terms[0] in _DETERMINERS and not terms[-1].endswith("en"):  # a German verb stands last: "die Bilder laden"
             kept.append(f"{kept[0].split()[0]} {piece}")
         else:
             kept.append(piece)
@@ -122,19 +122,19 @@ def _pieces(sentence: str) -> Iterator[tuple[str, str]]:
     yield sentence[at:], joint
 
 
-def _continues(said: list[str], joint: str, piece: str, before: str) -> bool:
+def _continues(terms: list[str], joint: str, piece: str, before: str) -> bool:
     """Whether a piece is part of the one before, because it or that one is too short to stand alone."""
-    if _WITH.search(f" {before} ") and (said[0] in _DETERMINERS or _is_short(piece)) and not _is_command(said):
+    if _WITH.search(f" {before} ") and (terms[0] in _DETERMINERS or _is_short(piece)) and not _is_command(terms):
         return True  # one more thing that something comes with
     if _is_short(before):
         return True  # "search and replace"
-    return _is_short(piece) and not _is_command(said) and not _THEN.search(joint)
+    return _is_short(piece) and not _is_command(terms) and not _THEN.search(joint)
 
 
-def _is_command(said: list[str]) -> bool:
-    if len(said) == 1:
-        return _WITH_OBJECT.fullmatch(said[0]) is not None
-    return said[-1] in _PRONOUNS or said[1] in _PRONOUNS | _DETERMINERS
+def _is_command(terms: list[str]) -> bool:
+    if len(terms) == 1:
+        return _WITH_OBJECT.fullmatch(terms[0]) is not None
+    return terms[-1] in _PRONOUNS or terms[1] in _PRONOUNS | _DETERMINERS
 
 
 def _is_short(piece: str) -> bool:
@@ -145,14 +145,14 @@ def _is_short(piece: str) -> bool:
 
 def _side_by_side(piece: str) -> list[str]:
     """Commands without a joining word, as in keywords: "create page add section"."""
-    said = piece.split()
-    if said[0].casefold() not in _COMMANDS:
+    terms = piece.split()
+    if terms[0].casefold() not in _COMMANDS:
         return [piece]
     starts = [0]
-    for at in range(2, len(said) - 1):
-        if said[at].casefold() in _COMMANDS and at - starts[-1] >= FEW_WORDS and said[at - 1].casefold() != "to":
+    for at in range(2, len(terms) - 1):
+        if terms[at].casefold() in _COMMANDS and at - starts[-1] >= FEW_WORDS and terms[at - 1].casefold() != "to":
             starts.append(at)
-    return [" ".join(said[start:end]) for start, end in zip(starts, [*starts[1:], len(said)], strict=True)]
+    return [" ".join(terms[start:end]) for start, end in zip(starts, [*starts[1:], len(terms)], strict=True)]
 
 
 def _with_extras(piece: str) -> Errand:

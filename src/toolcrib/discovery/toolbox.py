@@ -506,9 +506,9 @@ class Toolbox:
     async def _agreed(self, pending: PendingApproval, confirm: Ask | None, *, confirmed: bool) -> Approval | ToolResult:
         """The user's yes to a call of `handle`, or what the model is told."""
         if confirm is not None:
-            said = confirm(pending)
-            said = said if isinstance(said, bool) else await said
-            return pending.approve() if said else declined(pending.tool)
+            agreed = confirm(pending)
+            agreed = agreed if isinstance(agreed, bool) else await agreed
+            return pending.approve() if agreed else declined(pending.tool)
         if self._questions is None:
             logger.warning(
                 "%s waits for the user's yes, which nobody tells the toolbox: "

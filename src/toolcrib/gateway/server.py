@@ -41,6 +41,7 @@ from toolcrib.gateway.clients import (
 from toolcrib.gateway.confirmation import Answer, Confirmations, PendingConfirmations, ask_user, pop_code, with_code
 from toolcrib.gateway.limits import GatewayLimits
 from toolcrib.gateway.pending import WaitingCalls
+from toolcrib.gateway.rules import RuleWatch
 from toolcrib.gateway.surface import (
     CALLERS,
     INSTRUCTIONS,
@@ -185,6 +186,7 @@ class Gateway:
         self.quarantine = quarantine
         allow_surface = Rule(Decision.ALLOW, source=SOURCE)
         self._policy = replace(policy, rules=(allow_surface, *policy.rules)) if policy else Policy()
+        self.rules = RuleWatch(self._policy, sources, quarantine)
         self._surface: SurfaceName = surface
         self._tool_cache = tool_cache
         self._limits = limits or GatewayLimits()
@@ -238,7 +240,12 @@ class Gateway:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Run the sources inside the block. They start concurrently, and their cached tools are available at once."""
+        """Run the sources inside the block. They start concurrently, and their cached tools are available at once.
+
+        Raises:
+            GatewayError: A rule of the policy's file fits no tool, and no source can bring one.
+        """
+        self.rules.require()
         mcp = [source for source in self.sources.sources if isinstance(source, McpSource)]
         if self._tool_cache is not None:
             # Cached tools are not a first list from the server itself, so they must not be approved as one.
@@ -307,6 +314,8 @@ class Gateway:
             await self._startup_wait.wait(name, arguments)
         if session and of_surface:
             session.evict_unused()
+        if refusal := self.rules.refusal():
+            return text_result(refusal, failed=True)
         if of_surface and (unavailable := self._unavailable(toolbox, arguments.get("name"))):
             return text_result(unavailable, failed=True)
         conversation = Conversation(caller, self._limits)

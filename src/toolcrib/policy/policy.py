@@ -52,6 +52,9 @@ class Rule:
     risk: Risk | str | None = None  # the risk that counts, see `Policy.risk_of`
     role: str | None = None
     reason: str = ""
+    # Of a rule in a file: where it stands, and whether it may fit no tool (`policy/coverage.py`).
+    place: str = field(default="", compare=False)
+    optional: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.decision is not None:
@@ -64,9 +67,9 @@ class Rule:
         return (
             self.is_for(role)
             and (self.risk is None or self.risk is risk)
-            and (self.name is None or _matches(self.name, tool.name))
-            and (self.category is None or _matches(self.category, tool.category))
-            and (self.source is None or _matches(self.source, tool.source))
+            and (self.name is None or matches(self.name, tool.name))
+            and (self.category is None or matches(self.category, tool.category))
+            and (self.source is None or matches(self.source, tool.source))
         )
 
     def is_for(self, role: str | None) -> bool:
@@ -135,7 +138,7 @@ class Policy:
 
     def risk_of(self, tool: Tool) -> Risk:
         """The risk that counts: a source that is not trusted can call its tools dangerous, but not safe."""
-        if tool.risk is Risk.SAFE and not any(_matches(pattern, tool.source) for pattern in self.trusted):
+        if tool.risk is Risk.SAFE and not any(matches(pattern, tool.source) for pattern in self.trusted):
             return Risk.MODERATE
         return tool.risk
 
@@ -161,7 +164,8 @@ def _one_of(choices: type[Choice], value: object, what: str) -> Choice:
         ) from None
 
 
-def _matches(pattern: str, text: str) -> bool:
+def matches(pattern: str, text: str) -> bool:
+    """Whether a text fits a pattern of a policy."""
     return _matcher(pattern)(text.casefold()) is not None
 
 

@@ -3,7 +3,8 @@
 The models are also part of the JSON Schema and the reference page of an app's file.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -37,6 +38,7 @@ class RuleSpec(Part):
     role: str | None = Field(default=None, description="Only for agents of this role.")
     policy: PolicyWord
     reason: str = Field(default="", description='Half a sentence that reads on after "because".')
+    optional: bool = Field(default=False, description="Whether it may fit no tool; else that is a mistake.")
 
 
 class Capabilities(Part):
@@ -59,7 +61,7 @@ def read_policy(path: Path) -> Policy:
     capabilities, problems = validate(document, Capabilities, rule_conflicts)
     if capabilities is None or problems:
         raise GatewayError(document.report(problems), hint=HINT)
-    return policy_of(capabilities, default_reason="the policy's default says so")
+    return policy_of(capabilities, default_reason="the policy's default says so", place=rule_places(document))
 
 
 def policy_of(
@@ -67,14 +69,23 @@ def policy_of(
     hidden_sources: tuple[str, ...] = (),
     *,
     default_reason: str = "the app's default says so",
+    place: Callable[[int], str] = lambda number: "",
 ) -> Policy:
-    """The policy that capabilities describe; sources in `hidden_sources` are hidden, whatever the rules say."""
+    """The policy that capabilities describe; sources in `hidden_sources` are hidden, whatever the rules say.
+
+    `place` says where each rule stands; without it, nobody looks whether the rules fit any tool.
+    """
     rules = [Rule(Decision.HIDE, source=source) for source in hidden_sources]
-    for rule in capabilities.rules:
-        rules += _rules_of(rule)
+    for number, rule in enumerate(capabilities.rules):
+        rules += _rules_of(rule, place(number))
     if capabilities.default_policy != "auto":
         rules.append(Rule(Decision(capabilities.default_policy), reason=default_reason))
     return Policy(rules=tuple(rules), trusted=(*TRUSTED, *(capabilities.trusted or ())))
+
+
+def rule_places(document: YamlDocument, at: tuple[str | int, ...] = ()) -> Callable[[int], str]:
+    """Where the rules of a document stand; `at` is the path of the capabilities in it."""
+    return lambda number: document.describe(Problem((*at, "rules", number), "")).rstrip(": ")
 
 
 def rule_conflicts(capabilities: Capabilities, at: tuple[str | int, ...] = ()) -> Iterator[Problem]:
@@ -85,11 +96,19 @@ def rule_conflicts(capabilities: Capabilities, at: tuple[str | int, ...] = ()) -
             yield Problem(keys, "stands beside `module`, which is a source; leave one out")
 
 
-def _rules_of(rule: RuleSpec) -> Iterator[Rule]:
-    decision = None if rule.policy == "auto" else Decision(rule.policy)
-    conditions = {"category": rule.category, "name": rule.name, "risk": rule.risk, "role": rule.role}
-    source = rule.source if rule.module is None else f"module:{rule.module}"
-    yield Rule(decision, **conditions, source=source, reason=rule.reason)
-    if rule.module is not None and decision is Decision.HIDE and rule.category is None:
+def _rules_of(spec: RuleSpec, place: str) -> Iterator[Rule]:
+    rule = Rule(
+        None if spec.policy == "auto" else Decision(spec.policy),
+        category=spec.category,
+        name=spec.name,
+        source=spec.source if spec.module is None else f"module:{spec.module}",
+        risk=spec.risk,
+        role=spec.role,
+        reason=spec.reason,
+        place=place,
+        optional=spec.optional,
+    )
+    yield rule
+    if spec.module is not None and rule.decision is Decision.HIDE and spec.category is None:
         # The model knows a module by its category: hide that too, or another source could show tools under its name.
-        yield Rule(decision, **{**conditions, "category": rule.module}, reason=rule.reason)
+        yield replace(rule, category=spec.module, source=None)

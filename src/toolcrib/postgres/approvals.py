@@ -176,7 +176,7 @@ class PostgresApprovals:
     def approves(self, name: str, pin: Pin) -> bool:
         """Whether somebody approved this definition of this tool, from this source."""
         held = self.pins.get(name)
-        return held is not None and held.source == pin.source and held.digest == pin.digest
+        return held is not None and held.approves(pin)
 
     def approve(self, pins: Mapping[str, Pin]) -> None:
         """Approve these from now on, for all; kept when this returns."""
@@ -272,7 +272,7 @@ class PostgresApprovals:
         return State(held[0], await rows.select_pins(connection, self.name, "approved"), held[1])
 
     async def _follow(self) -> None:
-        async with Listener(self._database, rows.CHANNEL, self._heard):
+        async with Listener(self._database, rows.CHANNEL, self._on_notification):
             while True:
                 await self._changed.wait()
                 self._changed.clear()
@@ -283,7 +283,7 @@ class PostgresApprovals:
                 else:
                     self._fresh = fresh
 
-    def _heard(self, name: str | None) -> None:
+    def _on_notification(self, name: str | None) -> None:
         if name in (None, self.name):
             self._changed.set()
 

@@ -51,10 +51,10 @@ class PostgresAddress:
 
         scheme, separator, rest = url.partition("://")
         try:
-            said = conninfo_to_dict(f"postgresql://{rest}") if separator and scheme in SCHEMES else {}
+            parsed = conninfo_to_dict(f"postgresql://{rest}") if separator and scheme in SCHEMES else {}
         except ProgrammingError:
-            said = {}  # its words quote the URL
-        parameters = {name: str(value) for name, value in said.items() if value is not None}
+            parsed = {}  # its words quote the URL
+        parameters = {name: str(value) for name, value in parsed.items() if value is not None}
         if not parameters or _holds_a_piece_of_a_password(rest, parameters):
             raise StoreError("This is not the URL of a PostgreSQL database.", hint=_FORM)
         return cls(_shown(parameters), DEFAULTS | parameters)

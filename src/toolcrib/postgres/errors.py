@@ -37,8 +37,8 @@ def is_connection_lost(error: BaseException) -> bool:
         return error.sqlstate.startswith(("08", "57P0", "53300"))  # 57P0x: it goes down, or comes up; 53300: too many
     # Without a state the driver speaks: of a connection that ended, or of one that did not come about. A server that
     # refuses us (a wrong password) will do so again, unless it is only on its way down or up.
-    said = str(error)
-    return "FATAL" not in said or any(words in said for words in (*_PASSING, *_TOO_MANY))
+    message = str(error)
+    return "FATAL" not in message or any(words in message for words in (*_PASSING, *_TOO_MANY))
 
 
 @contextmanager
@@ -47,19 +47,22 @@ def translated_errors(place: str) -> Generator[None]:
     try:
         yield
     except psycopg.Error as error:
-        raise said_by_us(error, place) from error
+        raise translated_error(error, place) from error
     except UnicodeEncodeError as error:
         raise StoreError(f"{error.object!r} cannot be kept: it is not Unicode.", hint="Send valid UTF-8.") from error
 
 
-def said_by_us(error: psycopg.Error, place: str) -> StoreError:
+def translated_error(error: psycopg.Error, place: str) -> StoreError:
     """The error that tells of another."""
     for kind, problem, hint in _WORDS:
         if isinstance(error, kind):
-            return StoreError(f"The database {place} {problem}.", hint=hint)
-    said = (str(error).strip() or type(error).__name__).splitlines()[0].rpartition("failed: ")[2].rstrip(".")
-    if any(words in said for words in _TOO_MANY):
-        return StoreError(f"The database {place} has no connection left: {said}.", hint=_FULL)
-    if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
-        return StoreError(f"The database {place} cannot be reached: {said}.", hint=_START)
-    return StoreError(f"The database {place} cannot do this: {said}.")
+            return StoreError(f"The database {place} {problem}.", hint=hint, public=f"The database {problem}.")
+    # The driver's words name the host, the user and the database.
+    message = (str(error).strip() or type(error).__name__).splitlines()[0].rpartition("failed: ")[2].rstrip(".")
+    if any(words in message for words in _TOO_MANY):
+        problem, hint = "has no connection left", _FULL
+    elif isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
+        problem, hint = "cannot be reached", _START
+    else:
+        problem, hint = "cannot do this", None
+    return StoreError(f"The database {place} {problem}: {message}.", hint=hint, public=f"The database {problem}.")

@@ -19,19 +19,19 @@ from toolcrib.postgres.database import PostgresDatabase
 
 CHECK_SECONDS = 20.0  # after so much silence, whether the connection still stands
 FIRST_PAUSE_SECONDS = 0.1
-LONGEST_PAUSE_SECONDS = 5.0
+LONGEST_PAUSE_SECONDS = 1.0
 
 logger = logging.getLogger(__name__)
-Heard = Callable[[str | None], None]
+OnNotification = Callable[[str | None], None]
 
 
 class Listener:
-    """Calls `heard` with the payload of every notification on a channel, between `start` and `close`."""
+    """Calls `on_notification` with the payload of every notification on a channel, between `start` and `close`."""
 
-    def __init__(self, database: PostgresDatabase, channel: str, heard: Heard) -> None:
+    def __init__(self, database: PostgresDatabase, channel: str, on_notification: OnNotification) -> None:
         self._database = database
         self._channel = channel
-        self._heard = heard
+        self._on_notification = on_notification
         self._task: asyncio.Task[None] | None = None
         self._is_connected = False
 
@@ -72,11 +72,11 @@ class Listener:
 
         async with self._database.own_connection() as connection:
             await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
-            self._heard(None)
+            self._on_notification(None)
             self._is_connected = True
             while True:
                 async for one in connection.notifies(timeout=CHECK_SECONDS):
-                    self._heard(one.payload)
+                    self._on_notification(one.payload)
                 await connection.execute("SELECT 1")  # raises when the other end is gone
 
 
@@ -97,7 +97,7 @@ class SessionNotifications:
     def _begin(self, loop: asyncio.AbstractEventLoop | None) -> None:
         self._loop = loop
         self._to_tell: set[Key] = set()
-        self._telling: asyncio.Task[None] | None = None
+        self._sending: asyncio.Task[None] | None = None
         self._waiting: dict[Key, set[asyncio.Event]] = defaultdict(set)
         self._listener: Listener | None = None
 
@@ -105,15 +105,15 @@ class SessionNotifications:
         """Say soon that a session changed; what comes up while others are told goes in one message."""
         self._in_this_loop()
         self._to_tell.add((tenant, session))
-        if self._telling is None or self._telling.done():
-            self._telling = asyncio.create_task(self._tell(), name="tells of sessions")
+        if self._sending is None or self._sending.done():
+            self._sending = asyncio.create_task(self._tell(), name="tells of sessions")
 
     @asynccontextmanager
     async def hear(self, tenant: str, session: str) -> AsyncGenerator[asyncio.Event]:
         """An event that is set whenever the session may have changed."""
         self._in_this_loop()
         if self._listener is None:
-            self._listener = Listener(self._database, CHANNEL, self._heard)
+            self._listener = Listener(self._database, CHANNEL, self._on_notification)
             await self._listener.start()
         news = asyncio.Event()
         self._waiting[tenant, session].add(news)
@@ -130,8 +130,8 @@ class SessionNotifications:
         listener, self._listener = self._listener, None
         if listener is not None:
             await listener.close()
-        if self._telling is not None:
-            await asyncio.wait({self._telling})
+        if self._sending is not None:
+            await asyncio.wait({self._sending})
 
     def _in_this_loop(self) -> None:
         """Begin anew when the loop is another one: tasks of a loop that ended do nothing any more."""
@@ -151,11 +151,11 @@ class SessionNotifications:
                 logger.warning("Other replicas were not told of %d changed sessions: %s", len(keys), error)
             await asyncio.sleep(PAUSE_SECONDS)
 
-    def _heard(self, payload: str | None) -> None:
+    def _on_notification(self, payload: str | None) -> None:
         if payload is None:  # a new connection: any of them may have changed
-            heard = [news for waiting in self._waiting.values() for news in waiting]
+            receivers = [news for waiting in self._waiting.values() for news in waiting]
         else:
             tenant, session = json.loads(payload)
-            heard = list(self._waiting.get((tenant, session), ()))
-        for news in heard:
+            receivers = list(self._waiting.get((tenant, session), ()))
+        for news in receivers:
             news.set()

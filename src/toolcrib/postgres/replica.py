@@ -126,7 +126,7 @@ class SharedSource:
         self._news = asyncio.Event()
         self._settled = asyncio.Event()
         self._moved = asyncio.Condition()
-        self._listener = Listener(shared.database, CHANNEL, self._heard)
+        self._listener = Listener(shared.database, CHANNEL, self._on_notification)
         self._following: asyncio.Task[None] | None = None
         self._catching_up = asyncio.Lock()
         self._problem = ""
@@ -208,7 +208,7 @@ class SharedSource:
     ) -> None:
         await self.stop()
 
-    def _heard(self, tenant: str | None) -> None:
+    def _on_notification(self, tenant: str | None) -> None:
         if tenant in (None, self._shared.notified_as):
             self._news.set()
 

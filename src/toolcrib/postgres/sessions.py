@@ -67,7 +67,7 @@ class PostgresWriter:
             again = True
             return await rows.insert_step(connection, self._lease, step, at=at, now=self._lease_now(), write=write)
 
-        self._told(await self._database.send(keep))
+        self._announce(await self._database.send(keep))
 
     async def begin_call(self, call: BegunCall) -> bool:
         again = False
@@ -86,7 +86,7 @@ class PostgresWriter:
         async def keep(connection: "AsyncConnection[Any]") -> bool:
             return await confirmations.add_confirmation(connection, self._lease, confirmation, self._lease_now())
 
-        self._told(await self._database.send(keep))
+        self._announce(await self._database.send(keep))
 
     async def settle_confirmation(self, id: str, digest: str | None, settled_as: Resolution) -> Confirmation | Refusal:
         at, again = microseconds(self._clock()), False
@@ -102,10 +102,10 @@ class PostgresWriter:
             return settled
 
         settled = await self._database.write(settle)
-        self._told(True)
+        self._announce(True)
         return settled
 
-    def _told(self, kept: bool) -> None:
+    def _announce(self, kept: bool) -> None:
         if not kept:
             raise SessionLostError(self._lease.session)
         self._news.tell(self._lease.tenant, self._lease.session)
@@ -252,10 +252,10 @@ class PostgresStore:
     ) -> AsyncGenerator[LoggedEvent | None]:
         """The session's log behind a position, and what is added, as long as somebody has it open."""
         async with self._news.hear(self._tenant, checked_id(session_id)) as news:
-            told = follow(
+            events = follow(
                 self, session_id, after=after, ping_seconds=ping_seconds, poll_seconds=POLL_SECONDS, news=news
             )
-            async with aclosing(told) as following:
+            async with aclosing(events) as following:
                 async for event in following:
                     yield event
 

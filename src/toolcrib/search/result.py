@@ -73,17 +73,17 @@ def companion_reason(owner: str) -> str:
     return f"often used with {owner}"
 
 
-# Why a tool stands where it stands for a request. The answer to "why was my tool not found?".
+# The answer to "why was my tool not found?".
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """What both arms thought of one tool, and what became of it."""
+    """How one tool was ranked for a request, by both arms and in the end."""
 
     query: str
     name: str
     rank: int | None  # in the answer; None when it is not in it
-    share: float  # how likely it is the tool asked for, 0..1
+    score: float  # how likely it is the tool asked for, 0..1
     path: Path
     confidence: float
     reason: str  # why the answer has no tools
@@ -96,10 +96,10 @@ class Explanation:
     dense_rank: int | None
     cosine: float | None
     nearest: str  # the text of the tool that is nearest to the request
-    asked: float  # of the request, how much the tool has words for that mean it, 0..1
-    told: float  # of the tool's words, how much the request asks for
-    lexical_sure: float
-    serves: float  # how likely any tool serves the request
+    query_coverage: float  # the part of the request that words of the tool cover by their meaning, 0..1
+    tool_coverage: float  # the part of the tool's words that the request covers
+    lexical_confidence: float
+    answerable: float  # how likely any tool fits the request
     lexical_above: float
     blended_above: float
     answer_above: float
@@ -108,26 +108,24 @@ class Explanation:
 
     def render(self) -> str:
         """The same for people."""
-        place = f"rank {self.rank}" if self.rank else "not in the answer"
+        rank = f"rank {self.rank}" if self.rank else "not in the answer"
         lines = [
-            f"{self.name} for {self.query!r}: {place}, share {self.share:.2f} (path {self.path},"
-            f" sure {self.confidence:.2f}, {self.tools} tools)",
-            f"  words    {_rank(self.lexical_rank)}, score {self.lexical_score:.2f};"
+            f"{self.name} for {self.query!r}: {rank}, score {self.score:.2f} (path {self.path},"
+            f" confidence {self.confidence:.2f}, {self.tools} tools)",
+            f"  lexical  {_rank(self.lexical_rank)}, BM25 {self.lexical_score:.2f};"
             f" matched: {', '.join(self.matched) or 'none'}",
         ]
         if self.missing:
             lines.append(f"           not in its texts: {', '.join(self.missing)}")
         lines += [f"           {word!r} was read as: {', '.join(taken)}" for word, taken in self.guessed]
         if self.cosine is not None:
-            lines.append(
-                f"  meaning  {_rank(self.dense_rank)}, cosine {self.cosine:.2f}; nearest text: {self.nearest!r}"
-            )
-            lines.append(
-                f"           word by word: {self.asked:.2f} of the request is met, {self.told:.2f} of the tool is meant"
-            )
+            lines += [
+                f"  dense    {_rank(self.dense_rank)}, cosine {self.cosine:.2f}; nearest text: {self.nearest!r}",
+                f"  rerank   {self.query_coverage:.2f} of the request and {self.tool_coverage:.2f} of the tool covered",
+            ]
         lines.append(
-            f"  verdict  lexical confidence {self.lexical_sure:.2f} (used alone above {self.lexical_above},"
-            f" blended above {self.blended_above}); some tool fits with {self.serves:.2f}"
+            f"  decision lexical confidence {self.lexical_confidence:.2f} (used alone above {self.lexical_above},"
+            f" blended above {self.blended_above}); some tool fits: {self.answerable:.2f}"
             f" (answered above {self.answer_above})"
         )
         lines += [f"  part     {part}" for part in self.parts]

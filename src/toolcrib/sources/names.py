@@ -45,6 +45,12 @@ class ToolNames:
         return name
 
 
+def prefix_of(source: object) -> str:
+    """What the names of a source's tools begin with; empty if they may begin with anything."""
+    names = getattr(source, "names", None)
+    return f"{names.prefix}{SEPARATOR}" if isinstance(names, ToolNames) else ""
+
+
 def safe_prefix(name: str) -> str:
     """A server's name as the prefix of its tools' names."""
     safe = re.sub(r"[^A-Za-z0-9-]+", "_", name).strip("_-") or "source"

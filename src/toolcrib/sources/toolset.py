@@ -59,7 +59,7 @@ class ToolsetSource:
         self._category = clean(category, MOST_CATEGORY_CHARACTERS) or known
         self._source_tools = SourceTools(catalog)
         self._changing = RLock()  # runs in several threads list it
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -105,8 +105,8 @@ class ToolsetSource:
 
     def tell(self, problem: str) -> None:
         """Log a problem, once."""
-        if problem not in self._told:
-            self._told.add(problem)
+        if problem not in self._reported:
+            self._reported.add(problem)
             logger.warning("%s: %s", self.name, problem)
 
     def names(self, found: Offered) -> set[str]:
@@ -245,12 +245,12 @@ class RunToolsets:
     async def begin(self, ctx: RunContext[Any]) -> None:
         """Take each toolset in the form that it has for this run."""
         for source in self._sources:
-            with _told(source):
+            with _logged(source):
                 self._held[source] = _Held(await source.toolset.for_run(ctx))
 
     async def __aenter__(self) -> "RunToolsets":
         for source, held in list(self._held.items()):
-            with _told(source, self._held):
+            with _logged(source, self._held):
                 await self._stack.enter_async_context(held.toolset)
         return self
 
@@ -264,7 +264,7 @@ class RunToolsets:
             held = self._held.get(source)
             if held is not None:
                 held.found = {}
-                with _told(source):
+                with _logged(source):
                     held.toolset = await held.toolset.for_run_step(ctx)
                     held.found = await held.toolset.get_tools(ctx)
                 for refused in source.hold(held.found):
@@ -282,16 +282,16 @@ class RunToolsets:
     async def instructions(self, ctx: RunContext[Any], visible: Iterable[Tool]) -> list[tuple[str, str]]:
         """What the toolsets of visible tools say of them: a name for the instructions, and their text."""
         shown = {tool.source for tool in visible}
-        told: list[tuple[str, str]] = []
+        instructions: list[tuple[str, str]] = []
         for source, held in self._held.items():
             if source.name in shown:
-                with _told(source):
+                with _logged(source):
                     given = await held.toolset.get_instructions(ctx)
                     parts = [given] if isinstance(given, str | InstructionPart) else given or ()
                     texts = [one if isinstance(one, str) else one.content for one in parts]
                     if text := "\n\n".join(filter(None, texts)):
-                        told.append((source.name.replace(":", "-"), text))  # Pydantic AI keeps colons to itself
-        return told
+                        instructions.append((source.name.replace(":", "-"), text))  # Pydantic AI keeps colons to itself
+        return instructions
 
     @contextmanager
     def calling(self) -> Generator[None]:
@@ -304,7 +304,7 @@ class RunToolsets:
 
 
 @contextmanager
-def _told(source: ToolsetSource, held: dict[ToolsetSource, _Held] | None = None) -> Generator[None]:
+def _logged(source: ToolsetSource, held: dict[ToolsetSource, _Held] | None = None) -> Generator[None]:
     """Log what a toolset raises, once; it then offers nothing, and the others go on."""
     try:
         yield
@@ -319,7 +319,7 @@ async def opened(sources: Iterable[ToolsetSource]) -> AsyncGenerator[None]:
     """Keep toolsets open, and their tools listed, within the block: connections are made once, not for each call."""
     async with AsyncExitStack() as stack:
         for source in sources:
-            with _told(source):
+            with _logged(source):
                 await stack.enter_async_context(source.toolset)
                 for refused in source.hold(await source.toolset.get_tools(outside_run(None))):
                     source.tell(refused)

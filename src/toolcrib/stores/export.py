@@ -71,7 +71,7 @@ def from_document(document: object) -> SessionRecord:
             hint="Update Toolcrib: pip install --upgrade toolcrib",
         )
     try:
-        said = _Document.model_validate(document, strict=False)
+        parsed = _Document.model_validate(document, strict=False)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         raise StoreError(
@@ -79,20 +79,20 @@ def from_document(document: object) -> SessionRecord:
             hint="Give what `toolcrib sessions export` wrote, unchanged.",
         ) from error
     return SessionRecord(
-        id=checked_id(said.id),
-        title=clean(said.title, MOST_TITLE_CHARACTERS),
-        created_at=said.created_at,
-        updated_at=said.updated_at,
-        memory=WorkingMemory.from_json(said.memory),
-        toolbox=said.toolbox,
-        history=tuple(said.history),
-        usage=said.usage,
-        confirmations=tuple(Confirmation(**one.model_dump()) for one in said.confirmations),
+        id=checked_id(parsed.id),
+        title=clean(parsed.title, MOST_TITLE_CHARACTERS),
+        created_at=parsed.created_at,
+        updated_at=parsed.updated_at,
+        memory=WorkingMemory.from_json(parsed.memory),
+        toolbox=parsed.toolbox,
+        history=tuple(parsed.history),
+        usage=parsed.usage,
+        confirmations=tuple(Confirmation(**one.model_dump()) for one in parsed.confirmations),
         events=tuple(
-            LoggedEvent(position=position, at=one.at, event=one.event) for position, one in enumerate(said.events)
+            LoggedEvent(position=position, at=one.at, event=one.event) for position, one in enumerate(parsed.events)
         ),
-        calls=tuple(BegunCall(**one.model_dump()) for one in said.calls),
-        fence=said.fence,
+        calls=tuple(BegunCall(**one.model_dump()) for one in parsed.calls),
+        fence=parsed.fence,
     )
 
 
@@ -185,28 +185,28 @@ def read_archive(lines: TextIO) -> Iterator[ExportedSession]:
         raise StoreError("This is not an exported store, or one of another version.", hint=_HINT)
     count = 0
     for number, text in enumerate(lines, 2):
-        said = _read(text, number)
-        if "session" not in said:
-            if said.get("sessions") == count:
+        entry = _read(text, number)
+        if "session" not in entry:
+            if entry.get("sessions") == count:
                 return
             break
-        yield ExportedSession(checked_tenant(str(said.get("tenant", ""))), from_document(said["session"]))
+        yield ExportedSession(checked_tenant(str(entry.get("tenant", ""))), from_document(entry["session"]))
         count += 1
     raise StoreError(f"The file ends too early: after {count} sessions.", hint="Export the store again.")
 
 
 def _read(text: str, number: int) -> dict[str, Any]:
     try:
-        said = json.loads(text)
+        entry = json.loads(text)
     except ValueError as error:
         raise StoreError(f"Line {number} of the file cannot be read: {error}.", hint=_HINT) from error
-    if not isinstance(said, dict):
+    if not isinstance(entry, dict):
         raise StoreError(f"Line {number} of the file holds no session.", hint=_HINT)
-    return said  # pyright: ignore[reportUnknownVariableType] - its parts are checked where they are used
+    return entry  # pyright: ignore[reportUnknownVariableType] - its parts are checked where they are used
 
 
-def _line(said: dict[str, Any]) -> str:
-    return json.dumps(said, separators=(",", ":")) + "\n"  # ASCII: whatever a terminal or an editor does to it
+def _line(entry: dict[str, Any]) -> str:
+    return json.dumps(entry, separators=(",", ":")) + "\n"  # ASCII: whatever a terminal or an editor does to it
 
 
 # Taking sessions from one place into another, so that nothing is lost and nothing overwritten by accident.

@@ -24,6 +24,7 @@ from toolcrib.stores.record import new_id
 LEASE_DURATION = timedelta(seconds=30)
 AHEAD = 2 * LEASE_DURATION  # a lease that lasts longer than this was written under a clock that was ahead
 BEATS_PER_LEASE = 3
+BEAT_AGAIN_SECONDS = 1.0  # after a beat that failed: a database that comes back must not find that all leases ran out
 ASK_AGAIN_SECONDS = 0.05
 
 logger = logging.getLogger(__name__)
@@ -101,20 +102,23 @@ class Heartbeat:
         return was_held
 
     def _beat(self, ended: threading.Event) -> None:
-        while not ended.wait(self._every.total_seconds()):
+        pause = self._every.total_seconds()
+        while not ended.wait(pause):
             with self._changing:
                 held = tuple(self._held)
             try:
                 lost = self._renew(held)
             except (StoreError, RuntimeError) as error:  # a full disk, or a store that is just being closed
                 logger.warning("The leases of %s could not be renewed: %s", _named(held), error)
+                pause = min(pause, BEAT_AGAIN_SECONDS)
                 continue
+            pause = self._every.total_seconds()
             for lease in lost:
-                told = self._held.get(lease)
+                on_lost = self._held.get(lease)
                 if self.remove(lease):  # if not, it was given back while we asked, and nobody took it
                     logger.warning("The session %r was taken over by another process.", lease.session)
-                    if told is not None:
-                        told()
+                    if on_lost is not None:
+                        on_lost()
 
 
 def _named(held: tuple[Lease, ...]) -> str:
@@ -167,10 +171,10 @@ class Owner:
 def _state_and_start(pid: int) -> tuple[str, str]:
     """The letter of the process's state and when it started, in ticks; empty where it cannot be read."""
     try:
-        said = (PROCESSES / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+        stat = (PROCESSES / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return "", ""
-    fields = said.rpartition(")")[2].split()  # behind the program's name, which may hold anything
+    fields = stat.rpartition(")")[2].split()  # behind the program's name, which may hold anything
     return fields[0], fields[19]
 
 

@@ -45,8 +45,8 @@ def audit_of(tenant: str, record: SessionRecord) -> Iterator[AuditLine]:
 
 def digest_of(arguments: object) -> str:
     """A short text that is the same for the same arguments. Who guesses them can see that the guess is right."""
-    said = json.dumps(arguments, sort_keys=True, separators=(",", ":"))
-    return sha256(said.encode()).hexdigest()[:16]
+    text = json.dumps(arguments, sort_keys=True, separators=(",", ":"))
+    return sha256(text.encode()).hexdigest()[:16]
 
 
 def _lines(tenant: str, record: SessionRecord) -> Iterator[AuditLine]:
@@ -61,10 +61,10 @@ def _lines(tenant: str, record: SessionRecord) -> Iterator[AuditLine]:
                 at=at, tenant=tenant, session=record.id, what="call", tool=tool, arguments=digest, outcome=outcome
             )
     for one in record.confirmations:
-        said = {"tenant": tenant, "session": record.id, "tool": one.tool, "arguments": digest_of(dict(one.arguments))}
-        yield AuditLine(at=one.created_at, what="question", outcome="asked", **said)
+        common = {"tenant": tenant, "session": record.id, "tool": one.tool, "arguments": digest_of(dict(one.arguments))}
+        yield AuditLine(at=one.created_at, what="question", outcome="asked", **common)
         if one.settled_at is not None and one.settled_as is not None:
-            yield AuditLine(at=one.settled_at, what="answer", outcome=one.settled_as.value, **said)
+            yield AuditLine(at=one.settled_at, what="answer", outcome=one.settled_as.value, **common)
 
 
 def _called(start: Mapping[str, Any], end: Mapping[str, Any]) -> tuple[str, str]:

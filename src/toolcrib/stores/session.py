@@ -138,8 +138,8 @@ class Session:
         was there, and None leaves it as it was.
         """
         # A copy through JSON: what stands in memory is what a later process will read, whoever changes the original.
-        said: Any = from_text(to_text([list(messages), toolbox, list(events)], "step"), "step")
-        await shielded(self._append(said[0], memory, said[1], usage, title, said[2]))
+        copied: Any = from_text(to_text([list(messages), toolbox, list(events)], "step"), "step")
+        await shielded(self._append(copied[0], memory, copied[1], usage, title, copied[2]))
 
     async def _append(
         self,

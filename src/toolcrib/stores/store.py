@@ -164,20 +164,20 @@ async def follow(
     store: "Store", session_id: str, *, after: int, ping_seconds: float, poll_seconds: float, news: asyncio.Event
 ) -> AsyncGenerator[LoggedEvent | None]:
     """See `Store.follow`. It looks when `news` is set, and every `poll_seconds`: news get lost, and holders die."""
-    last_told = time.monotonic()
+    last_sent_at = time.monotonic()
     while True:
         news.clear()
         is_open = await store.is_open(session_id)  # first: what was logged before it was given back is then seen
         for event in await store.events(session_id, after=after):
             after = event.position
             yield event
-            last_told = time.monotonic()
+            last_sent_at = time.monotonic()
         if not is_open:
             return
-        silence_left = last_told + ping_seconds - time.monotonic()
+        silence_left = last_sent_at + ping_seconds - time.monotonic()
         if silence_left <= 0:
             yield None
-            last_told = time.monotonic()
+            last_sent_at = time.monotonic()
             continue
         try:
             async with asyncio.timeout(min(poll_seconds, silence_left)):

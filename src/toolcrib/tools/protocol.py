@@ -23,9 +23,9 @@ class Protocol:
         """Notes written as one text: lines `BEFORE: ...` to `GOTCHA: ...`, and what stands before the first of them."""
         notes, *labelled = _LABEL.split(text)
         found = {"notes": notes.strip()}
-        for label, said in zip(labelled[::2], labelled[1::2], strict=True):
+        for label, text in zip(labelled[::2], labelled[1::2], strict=True):
             known = found.get(label.lower(), "")
-            found[label.lower()] = " ".join(part for part in (known, said.strip()) if part and part != "None")
+            found[label.lower()] = " ".join(part for part in (known, text.strip()) if part and part != "None")
         return cls(**found)
 
     def render(self) -> str:

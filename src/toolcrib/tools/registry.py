@@ -191,11 +191,11 @@ class _Access:
 
     def _problems(self) -> list[str]:
         """What could not be read, if the registry reports it."""
-        told: Sequence[str] = getattr(self._registry, "problems", ())
-        if not told:
+        problems: Sequence[str] = getattr(self._registry, "problems", ())
+        if not problems:
             return []
-        rest = f"; and {len(told) - _MOST_PROBLEMS} more" if len(told) > _MOST_PROBLEMS else ""
-        return [f"Not readable: {'; '.join(clean(one, 200) for one in told[:_MOST_PROBLEMS])}{rest}"]
+        rest = f"; and {len(problems) - _MOST_PROBLEMS} more" if len(problems) > _MOST_PROBLEMS else ""
+        return [f"Not readable: {'; '.join(clean(one, 200) for one in problems[:_MOST_PROBLEMS])}{rest}"]
 
 
 def entry_line(entry: Tool | Entry, most: int = MOST_SUMMARY_CHARACTERS) -> str:

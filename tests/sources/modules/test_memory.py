@@ -12,7 +12,7 @@ import pytest
 from tests.support.calls import Calls
 from toolcrib.errors import ModuleError
 from toolcrib.search.index import ToolIndex
-from toolcrib.sources.modules.notes import Note, NoteFeed, ShelfStep
+from toolcrib.sources.modules.notes import Note, NoteChange, NoteFeed
 
 FACTS = [
     "The user prefers tea over coffee",
@@ -147,26 +147,26 @@ async def test_a_place_of_ones_own_can_be_handed_in(tmp_path: Path) -> None:
 
 
 async def test_a_note_cannot_be_called_and_a_follower_can_leave() -> None:
-    shelf, steps = NoteFeed(), list[ShelfStep]()
-    leave = shelf.subscribe(steps.append, replay=True)
-    shelf.follow([Note(id="note_1", text="one", created_at=datetime.now(UTC))])
+    feed, steps = NoteFeed(), list[NoteChange]()
+    leave = feed.subscribe(steps.append, replay=True)
+    feed.follow([Note(id="note_1", text="one", created_at=datetime.now(UTC))])
     leave()
-    shelf.follow([])
+    feed.follow([])
     [nothing, step] = steps
-    assert (nothing, step.removed) == (ShelfStep(added=[]), [])
+    assert (nothing, step.removed) == (NoteChange(added=[]), [])
     assert (await step.added[0].call({})).text == "This is a note, not a tool."
 
 
 async def test_an_index_reads_the_words_of_a_note_and_never_the_letters_of_its_id() -> None:
-    shelf, steps = NoteFeed(), list[ShelfStep]()
-    shelf.subscribe(steps.append)
+    feed, steps = NoteFeed(), list[NoteChange]()
+    feed.subscribe(steps.append)
     one, other = (Note(id=f"note_{id}", text=id, created_at=datetime.now(UTC)) for id in ("beef", "cafe"))
-    shelf.follow([one, other])
-    shelf.follow([other])
-    shelf.follow([other, one])
+    feed.follow([one, other])
+    feed.follow([other])
+    feed.follow([other, one])
     assert [([tool.name for tool in step.added], step.removed) for step in steps] == [
         (["n1", "n2"], []),
         ([], ["n1"]),
         (["n3"], []),
     ]
-    assert [note.id for note in shelf.notes.values()] == ["note_cafe", "note_beef"]
+    assert [note.id for note in feed.notes.values()] == ["note_cafe", "note_beef"]

@@ -121,7 +121,7 @@ class PostgresDense:
         identities = {self.request.identities[number]: number for number in numbers}
         query = f"SELECT id, words FROM {self.request.table} WHERE id = ANY(%s) AND tenant = %s"
         rows = self.connection.execute(query.encode(), (list(identities), self.request.tenant))
-        return [(identities[identity], said.split(" ")) for identity, said in rows]
+        return [(identities[identity], text.split(" ")) for identity, text in rows]
 
     def _seen(self, query: Vectors, shortlist: Sequence[int], numbers: dict[int, int]) -> Similarity:
         known = [identity for identity in numbers if identity in self._wholes]  # some may have left meanwhile
@@ -373,8 +373,8 @@ class PostgresLexical:
             return cursor.execute(query.encode(), values).fetchall()
 
     def _quoted(self, term: str) -> str:
-        said = lexeme(self.request.tenant, term).replace("\\", "\\\\").replace("'", "''")
-        return f"'{said}'"
+        quoted = lexeme(self.request.tenant, term).replace("\\", "\\\\").replace("'", "''")
+        return f"'{quoted}'"
 
     def _scores(self, rows: Sequence[tuple[int, int, bytes]], weights: dict[str, float]) -> NDArray[np.float64]:
         held: NDArray[Any] = np.frombuffer(b"".join(row[2] for row in rows), dtype=TERM)

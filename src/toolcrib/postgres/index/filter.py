@@ -76,9 +76,11 @@ def condition(filters: Iterable[Filter]) -> tuple[str, list[object]]:
     for one in filters:
         cases: list[str] = []
         for rule in one.rules:
-            said = list(rule.conditions())
-            cases.append(f"WHEN {' AND '.join(part for part, _ in said) or 'TRUE'} THEN {str(rule.shows).upper()}")
-            parameters += [value for _, value in said]
+            conditions = list(rule.conditions())
+            cases.append(
+                f"WHEN {' AND '.join(part for part, _ in conditions) or 'TRUE'} THEN {str(rule.shows).upper()}"
+            )
+            parameters += [value for _, value in conditions]
         if cases:
             text += f" AND CASE {' '.join(cases)} ELSE TRUE END"
     return text, parameters
@@ -112,9 +114,9 @@ def _expression(pattern: str) -> str:
     return f"^(?:{out})$"
 
 
-def _bracket(said: str) -> str:
+def _bracket(pattern: str) -> str:
     """Such as `[!a-c]`, with the ranges that `fnmatch` finds in it."""
-    inner = translate(said).removeprefix("(?s:").rpartition(")")[0]
+    inner = translate(pattern).removeprefix("(?s:").rpartition(")")[0]
     if not inner.startswith("["):
         return "." if inner == "." else r"[^\s\S]"  # any letter, or none at all
     outside = "^" if inner.startswith("[^") else ""

@@ -76,11 +76,11 @@ def ids_named_in(connection: "Connection[Any]", request: Request, query: str) ->
     own = request.parameters
     sent = (request.tenant, whole[:MAX_SPELLED], *own, request.tenant, tokens, *own)
     rows = connection.execute(statement.encode(), sent).fetchall()
-    alike = sorted((name != query.strip(), identity) for identity, name, said in rows if said == whole)
+    alike = sorted((name != query.strip(), identity) for identity, name, spelled_name in rows if spelled_name == whole)
     if alike:
         return [request.number(identity) for _, identity in alike]
     places = {name: place for place, name in enumerate(tokens)}
-    named = sorted((places[name], identity) for identity, name, said in rows if " " in said)
+    named = sorted((places[name], identity) for identity, name, spelled_name in rows if " " in spelled_name)
     return [request.number(identity) for _, identity in named]
 
 

@@ -82,11 +82,11 @@ def copied(rows: Iterable[bytes]) -> Iterable[bytes]:
 
 def digest_of(tool: Tool, embedder: str) -> bytes:
     """The same as long as the row of a tool would be the same."""
-    said = (
+    content = (
         FORM, embedder, tool.name, tool.description, tool.category, tool.source, tool.risk.value, tool.related,
         tool.phrases, parameter_texts(tool.parameters),
     )  # fmt: skip
-    return hashlib.blake2b(repr(said).encode("utf-8", "replace"), digest_size=16).digest()
+    return hashlib.blake2b(repr(content).encode("utf-8", "replace"), digest_size=16).digest()
 
 
 def half_vector(vector: Vectors) -> bytes:

@@ -88,7 +88,7 @@ class EmbeddingsEndpoint:
         )
 
     def _refusal(self, response: httpx2.Response) -> EmbedderError:
-        words, code = _said(response)
+        words, code = _error_of(response)
         if self._api_key:
             words = words.replace(self._api_key, "***")  # some servers repeat the key they refuse
         return EmbedderError(
@@ -115,10 +115,10 @@ def _is_passing(status: int) -> bool:
 
 def _may_pass(response: httpx2.Response) -> bool:
     # An account without credit answers 429 as well, but waiting does not fill it.
-    return _is_passing(response.status_code) and _said(response)[1] != "insufficient_quota"
+    return _is_passing(response.status_code) and _error_of(response)[1] != "insufficient_quota"
 
 
-def _said(response: httpx2.Response) -> tuple[str, str]:
+def _error_of(response: httpx2.Response) -> tuple[str, str]:
     """The server's message and error code, in any of the usual formats."""
     try:
         reply: Any = response.json()  # foreign text: the match below takes only strings out of it

@@ -75,8 +75,8 @@ class OpenAIEmbedder:
         """The endpoint, key and model that `TOOLCRIB_EMBEDDER_*` or `OPENAI_API_KEY` name (see `toolcrib.settings`)."""
         from toolcrib.settings import Settings
 
-        said = Settings.from_environment(environment)
-        return cls(said.embedder_model, api_key=said.embedder_key, base_url=said.embedder_url)
+        settings = Settings.from_environment(environment)
+        return cls(settings.embedder_model, api_key=settings.embedder_key, base_url=settings.embedder_url)
 
     @property
     def id(self) -> str:

@@ -132,7 +132,7 @@ class MemoryTools:
 
     def __init__(self, store: NoteStore, index: FinderFactory, *, max_notes: int) -> None:
         self._store = store
-        self._shelf = NoteFeed()
+        self._feed = NoteFeed()
         self._index = index
         self._finder: NoteFinder | None = None
         self._max_notes = max_notes
@@ -175,7 +175,7 @@ class MemoryTools:
     ) -> Row:
         """Recall facts from earlier conversations by what they mean."""
         await self._notes()
-        notes = self._shelf.notes
+        notes = self._feed.notes
         found = await asyncio.to_thread(self._finder_made().search, query, limit=limit)
         rows = [_row(notes[hit.name]) for hit in found.hits if hit.name in notes]
         if rows:
@@ -190,10 +190,10 @@ class MemoryTools:
         """List everything that is remembered, newest first."""
         notes = await self._notes()
         wanted = [note for note in reversed(notes) if not topic or note.topic.casefold() == topic.casefold()]
-        told: Row = {"notes": [_row(note) for note in wanted[:limit]], "more": max(0, len(wanted) - limit)}
+        listing: Row = {"notes": [_row(note) for note in wanted[:limit]], "more": max(0, len(wanted) - limit)}
         if topic and not wanted:
-            told["topics"] = sorted({note.topic for note in notes if note.topic})
-        return told
+            listing["topics"] = sorted({note.topic for note in notes if note.topic})
+        return listing
 
     async def memory_forget(
         self, id: Annotated[str, Field(description="Id of the note, such as note_1a2b3c4d", min_length=1)]
@@ -212,12 +212,12 @@ class MemoryTools:
     async def _notes(self) -> Sequence[Note]:
         """The notes in the store; updates the feed, too."""
         notes = await self._store.load()
-        self._shelf.follow(notes)
+        self._feed.follow(notes)
         return notes
 
     def _finder_made(self) -> NoteFinder:
         if self._finder is None:  # late: an index loads its weights
-            self._finder = self._index(self._shelf)
+            self._finder = self._index(self._feed)
         return self._finder
 
 

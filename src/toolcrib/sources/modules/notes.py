@@ -100,7 +100,7 @@ _MOST_CHARACTERS = 1_200  # of a note that is searched; what it is about stands 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShelfStep:
+class NoteChange:
     """A change of the notes: first removals, then additions."""
 
     added: Sequence[Tool] = ()
@@ -115,7 +115,7 @@ class NoteFeed:
     def __init__(self) -> None:
         self._notes: dict[str, Note] = {}
         self._fresh = (f"n{number}" for number in count(1))
-        self._listeners: list[Callable[[ShelfStep], object]] = []
+        self._listeners: list[Callable[[NoteChange], object]] = []
 
     @property
     def notes(self) -> Mapping[str, Note]:
@@ -130,15 +130,15 @@ class NoteFeed:
         new = [_as_tool(label, note) for label, note in now.items() if label not in self._notes]
         self._notes = now
         if gone or new:
-            step = ShelfStep(added=new, removed=gone)
+            change = NoteChange(added=new, removed=gone)
             for listener in self._listeners:
-                listener(step)
+                listener(change)
 
-    def subscribe(self, listener: Callable[[ShelfStep], object], *, replay: bool = False) -> Callable[[], None]:
+    def subscribe(self, listener: Callable[[NoteChange], object], *, replay: bool = False) -> Callable[[], None]:
         """Call a listener with each change from now on; with `replay` also with the present notes."""
         self._listeners.append(listener)
         if replay:
-            listener(ShelfStep(added=[_as_tool(label, note) for label, note in self._notes.items()]))
+            listener(NoteChange(added=[_as_tool(label, note) for label, note in self._notes.items()]))
         return lambda: self._listeners.remove(listener)
 
 
@@ -224,14 +224,14 @@ class WordHits:
 class WordFinder:
     """The notes that share the most words with a question."""
 
-    def __init__(self, shelf: NoteFeed) -> None:
-        self._shelf = shelf
+    def __init__(self, feed: NoteFeed) -> None:
+        self._feed = feed
 
     def search(self, query: str, *, limit: int = 5) -> WordHits:
         asked = set(_words(query))
         hits = [
             WordHit(label, len(shared) / len(asked))
-            for label, note in self._shelf.notes.items()
+            for label, note in self._feed.notes.items()
             if (shared := asked & set(_words(f"{note.topic} {note.text}")))
         ]
         return WordHits(sorted(hits, key=lambda hit: -hit.score)[:limit])

@@ -185,7 +185,7 @@ class ShellTools:
         job = Job(argv, folder=self._folder, environment=self._environment, stdin=stdin, limits=limits)
         running = asyncio.create_task(asyncio.to_thread(job.run))
         try:
-            return _told(await asyncio.shield(running), limits)
+            return _result_of(await asyncio.shield(running), limits)
         except asyncio.CancelledError:
             job.cancel()
             await running  # short: when this is over, nothing of the command runs any more
@@ -199,7 +199,7 @@ _ENDED: Mapping[Ending, str] = {
 }
 
 
-def _told(finished: Finished, limits: Limits) -> ToolResult:
+def _result_of(finished: Finished, limits: Limits) -> ToolResult:
     output = finished.output.decode("utf-8", "replace").replace("\0", "\ufffd")
     ended = _ENDED.get(finished.ending)
     if ended is None:

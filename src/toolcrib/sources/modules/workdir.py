@@ -108,7 +108,7 @@ def _plain(name: str) -> str:
 
 _MOST_NAMES_COMPARED = 500
 
-_SAID = {
+_MESSAGES = {
     errno.ENOENT: ("There is no {!r}.", "See what is there with fs_list or fs_glob."),
     errno.EACCES: ("{!r} may not be opened: the system forbids it.", "Tell the user, or use another path."),
     errno.EPERM: ("{!r} may not be changed: the system forbids it.", "Tell the user, or use another path."),
@@ -125,13 +125,15 @@ _SAID = {
 
 
 @contextmanager
-def told(label: str) -> Generator[None]:
+def translated_errors(label: str) -> Generator[None]:
     """Translate errors of the system into messages that a model can act on."""
     try:
         yield
     except OSError as error:
-        said, hint = _SAID.get(error.errno or 0, ("{!r}: " + (error.strerror or "failed") + ".", "Use another path."))
-        raise ToolRefusedError(said.format(label), hint=hint) from error
+        message, hint = _MESSAGES.get(
+            error.errno or 0, ("{!r}: " + (error.strerror or "failed") + ".", "Use another path.")
+        )
+        raise ToolRefusedError(message.format(label), hint=hint) from error
 
 
 def missing(label: str, folder: int, names: Sequence[str], name: str) -> ToolRefusedError:
@@ -209,7 +211,7 @@ class Workdir:
         parts = parts_of(path, self._roots) if isinstance(path, str) else path
         walk = _Walk(label, self._roots, writing, make_folders, self._protected)
         try:
-            with told(label):
+            with translated_errors(label):
                 yield walk.place(parts, follow)
         finally:
             walk.close()
@@ -238,7 +240,7 @@ class _Walk:
         self._links = 0
 
     def place(self, parts: Sequence[str], follow: bool) -> Place:
-        with told(self._label):
+        with translated_errors(self._label):
             self._folders.append(os.open(self._roots[0], FOLDER))
             last = self._go(deque(parts), follow)
         if last is None and not self._names:

@@ -224,15 +224,15 @@ def _sign(
 
 
 def _content(takes: Arguments, fields: Mapping[str, Any], whole: object) -> bytes | None:
-    said = fields or whole
-    if takes.body_type is None or (said is None or said == {}):
+    content = fields or whole
+    if takes.body_type is None or (content is None or content == {}):
         return None
     if takes.body_type == TEXT:
         return _word(whole).encode()
     if takes.body_type == FORM and fields:
         pairs = [pair for name, value in fields.items() for pair in _pairs(Argument(name, "", name, "form"), value)]
         return urlencode(pairs).encode()
-    return json.dumps(said, ensure_ascii=False, allow_nan=False).encode()
+    return json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
 
 
 def _pairs(argument: Argument, value: object) -> list[tuple[str, str]]:

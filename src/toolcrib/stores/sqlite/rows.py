@@ -2,13 +2,14 @@
 
 import sqlite3
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
+from typing import NamedTuple
 
-from toolcrib.errors import UnknownSessionError
+from toolcrib.errors import StoreError, UnknownSessionError
 from toolcrib.stores.record import (
     CALL_COLUMNS,
     COLUMNS,
-    SESSION_COLUMNS,
     BegunCall,
     Confirmation,
     Json,
@@ -20,6 +21,7 @@ from toolcrib.stores.record import (
     Step,
     call_row,
     confirmation_row,
+    from_microseconds,
     microseconds,
     read_confirmation,
     read_event,
@@ -28,58 +30,114 @@ from toolcrib.stores.record import (
     refusal_of,
     to_text,
 )
+from toolcrib.stores.sqlite.integrity import Row, Table, damaged
+
+
+class SessionRow(NamedTuple):
+    """The row of a session, with the number of rows that belong to it in the other tables."""
+
+    tenant: str
+    id: str
+    title: str
+    created_at: int
+    updated_at: int
+    memory: str
+    toolbox: str
+    usage: str
+    fence: int
+    message_count: int = 0
+    event_count: int = 0
+    confirmation_count: int = 0
+    call_count: int = 0
+
+
+class LeaseRow(NamedTuple):
+    """The row of a lease."""
+
+    tenant: str
+    session: str
+    token: str
+    host: str
+    pid: int
+    started: str
+    expires_at: int
+
+
+SESSIONS = Table("sessions", SessionRow, *SessionRow._fields, key=2)
+LEASES = Table("leases", LeaseRow, *LeaseRow._fields, key=2)
+MESSAGES: Table[Row] = Table("messages", None, "tenant", "session", "position", "message", key=3)
+EVENTS: Table[Row] = Table("events", None, "tenant", "session", "position", "at", "event", key=3)
+CONFIRMATIONS: Table[Row] = Table("confirmations", None, "tenant", "session", *COLUMNS.split(", "), key=3)
+CALLS: Table[Row] = Table("calls", None, "tenant", "session", *CALL_COLUMNS.split(", "), key=3)
+
+_OF_SESSION = "tenant = ? AND session = ?"
 
 
 def insert_session(connection: sqlite3.Connection, tenant: str, record: SessionRecord) -> None:
     """A whole session, as it was read from a store, or a new one."""
-    connection.execute(
-        "INSERT INTO sessions (tenant, id, title, created_at, updated_at, memory, toolbox, usage, fence)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            tenant,
-            record.id,
-            record.title,
-            microseconds(record.created_at),
-            microseconds(record.updated_at),
-            to_text(record.memory.to_json(), "working memory"),
-            to_text(record.toolbox, "toolbox"),
-            to_text(dict(record.usage), "usage"),
-            record.fence,
-        ),
+    head = SessionRow(
+        tenant=tenant,
+        id=record.id,
+        title=record.title,
+        created_at=microseconds(record.created_at),
+        updated_at=microseconds(record.updated_at),
+        memory=to_text(record.memory.to_json(), "working memory"),
+        toolbox=to_text(record.toolbox, "toolbox"),
+        usage=to_text(dict(record.usage), "usage"),
+        fence=record.fence,
+        message_count=len(record.history),
+        event_count=len(record.events),
+        confirmation_count=len(_distinct(one.id for one in record.confirmations)),
+        call_count=len(_distinct(one.id for one in record.calls)),
     )
-    _insert_messages(connection, tenant, record.id, 0, record.history)
-    for confirmation in record.confirmations:
-        insert_confirmation(connection, tenant, record.id, confirmation)
-    _insert_events(connection, tenant, record.id, record.events)
-    for call in record.calls:
-        insert_call(connection, tenant, record.id, call)
+    SESSIONS.insert(connection, [head])
+    _insert_messages(connection, head, 0, record.history)
+    confirmations = [(tenant, record.id, *confirmation_row(one)) for one in record.confirmations]
+    CONFIRMATIONS.insert(connection, confirmations)
+    _insert_events(connection, head, 0, record.events)
+    CALLS.insert(connection, [(tenant, record.id, *call_row(one)) for one in record.calls])
+
+
+def _distinct(ids: Iterable[str]) -> list[str]:
+    found = list(ids)
+    if len(set(found)) < len(found):
+        raise StoreError("The session has two confirmations or calls with one id.", hint="Give each its own.")
+    return found
 
 
 def insert_step(connection: sqlite3.Connection, tenant: str, session: str, step: Step, now: datetime) -> None:
     """What a step adds to a session, and what it changes."""
-    _insert_messages(connection, tenant, session, _end_of(connection, "messages", tenant, session), step.messages)
-    start = _end_of(connection, "events", tenant, session) if step.events else 0
-    events = (LoggedEvent(position=place, at=now, event=event) for place, event in enumerate(step.events, start))
-    _insert_events(connection, tenant, session, events)
-    connection.execute(
-        "UPDATE sessions SET updated_at = max(updated_at, ?), title = coalesce(?, title),"
-        " memory = coalesce(?, memory), toolbox = coalesce(?, toolbox), usage = coalesce(?, usage)"
-        " WHERE tenant = ? AND id = ?",
-        (
-            microseconds(now),
-            step.title,
-            None if step.memory is None else to_text(step.memory.to_json(), "working memory"),
-            None if step.toolbox is None else to_text(step.toolbox, "toolbox"),
-            None if step.usage is None else to_text(dict(step.usage), "usage"),
-            tenant,
-            session,
-        ),
+    head = _held(connection, tenant, session)
+    _insert_messages(connection, head, head.message_count, step.messages)
+    events = [LoggedEvent(position=0, at=now, event=event) for event in step.events]
+    _insert_events(connection, head, head.event_count, events)
+    after = head._replace(
+        updated_at=max(head.updated_at, microseconds(now)),
+        message_count=head.message_count + len(step.messages),
+        event_count=head.event_count + len(step.events),
     )
+    if step.title is not None:
+        after = after._replace(title=step.title)
+    if step.memory is not None:
+        after = after._replace(memory=to_text(step.memory.to_json(), "working memory"))
+    if step.toolbox is not None:
+        after = after._replace(toolbox=to_text(step.toolbox, "toolbox"))
+    if step.usage is not None:
+        after = after._replace(usage=to_text(dict(step.usage), "usage"))
+    SESSIONS.update(connection, after)
 
 
-def has_session(connection: sqlite3.Connection, tenant: str, session: str) -> bool:
-    found = connection.execute("SELECT 1 FROM sessions WHERE tenant = ? AND id = ?", (tenant, session))
-    return found.fetchone() is not None
+def find_session(connection: sqlite3.Connection, tenant: str, session: str) -> SessionRow | None:
+    """The row of a session, if there is one."""
+    return next(SESSIONS.select(connection, "tenant = ? AND id = ?", (tenant, session)), None)
+
+
+def _held(connection: sqlite3.Connection, tenant: str, session: str) -> SessionRow:
+    """The row of a session that somebody has open."""
+    head = find_session(connection, tenant, session)
+    if head is None:
+        raise damaged(connection, f"the row of the session {session!r} is missing")
+    return head
 
 
 def delete_session(connection: sqlite3.Connection, tenant: str, session: str) -> int:
@@ -89,8 +147,8 @@ def delete_session(connection: sqlite3.Connection, tenant: str, session: str) ->
 
 def select_ids_before(connection: sqlite3.Connection, tenant: str, before: datetime) -> list[str]:
     """The sessions that were last changed before a moment."""
-    query = "SELECT id FROM sessions WHERE tenant = ? AND updated_at < ?"
-    return [id for (id,) in connection.execute(query, (tenant, microseconds(before)))]
+    rows = SESSIONS.select(connection, "tenant = ? AND updated_at < ?", (tenant, microseconds(before)))
+    return [row.id for row in rows]
 
 
 def unknown_session(connection: sqlite3.Connection, tenant: str, session: str) -> UnknownSessionError:
@@ -99,65 +157,75 @@ def unknown_session(connection: sqlite3.Connection, tenant: str, session: str) -
 
 
 def select_session(connection: sqlite3.Connection, tenant: str, session: str, *, events: bool) -> SessionRecord:
-    row = connection.execute(
-        f"SELECT {SESSION_COLUMNS} FROM sessions WHERE tenant = ? AND id = ?",
-        (tenant, session),
-    ).fetchone()
-    if row is None:
+    head = find_session(connection, tenant, session)
+    if head is None:
         raise unknown_session(connection, tenant, session)
-    messages = connection.execute(
-        "SELECT message FROM messages WHERE tenant = ? AND session = ? ORDER BY position", (tenant, session)
-    )
-    confirmations = select_confirmations(connection, tenant, session)
+    messages = _rows_of(connection, MESSAGES, head, head.message_count, "position")
+    calls = _rows_of(connection, CALLS, head, head.call_count, "begun_at, id")
     log = select_events(connection, tenant, session, after=-1) if events else ()
-    calls = connection.execute(
-        f"SELECT {CALL_COLUMNS} FROM calls WHERE tenant = ? AND session = ? ORDER BY begun_at, id", (tenant, session)
+    return read_session(
+        session,
+        (head.title, head.created_at, head.updated_at, head.memory, head.toolbox, head.usage, head.fence),
+        [(message,) for *_, message in messages],
+        select_confirmations(connection, head),
+        log,
+        [(id, tool, fence, at) for _, _, id, tool, fence, at in calls],
     )
-    return read_session(session, row, messages, confirmations, log, calls)
+
+
+def _rows_of(connection: sqlite3.Connection, table: Table[Row], head: SessionRow, count: int, order: str) -> list[Row]:
+    """All rows that belong to a session: each whole, none missing."""
+    rows = list(table.select(connection, f"{_OF_SESSION} ORDER BY {order}", (head.tenant, head.id)))
+    if len(rows) != count:
+        what = f"the session {head.id!r} has {len(rows)} of {count} rows of {table.name!r}"
+        raise damaged(connection, what)
+    return rows
 
 
 def select_infos(connection: sqlite3.Connection, tenant: str, *, limit: int | None) -> tuple[SessionInfo, ...]:
-    rows = connection.execute(
-        "SELECT id, title, created_at, updated_at, usage,"
-        " (SELECT count(*) FROM messages WHERE messages.tenant = sessions.tenant AND messages.session = sessions.id)"
-        " FROM sessions WHERE tenant = ? ORDER BY updated_at DESC, id LIMIT ?",
-        (tenant, -1 if limit is None else limit),
+    where = "tenant = ? ORDER BY updated_at DESC, id LIMIT ?"
+    rows = SESSIONS.select(connection, where, (tenant, -1 if limit is None else limit))
+    return tuple(
+        read_info((row.id, row.title, row.created_at, row.updated_at, row.usage, row.message_count)) for row in rows
     )
-    return tuple(read_info(row) for row in rows)
 
 
 def select_events(connection: sqlite3.Connection, tenant: str, session: str, *, after: int) -> tuple[LoggedEvent, ...]:
-    rows = connection.execute(
-        "SELECT position, at, event FROM events WHERE tenant = ? AND session = ? AND position > ? ORDER BY position",
-        (tenant, session, after),
-    )
-    return tuple(read_event(row) for row in rows)
+    """The log behind a position; refused when a line of it is missing."""
+    head = find_session(connection, tenant, session)
+    if head is None:
+        raise unknown_session(connection, tenant, session)
+    where = f"{_OF_SESSION} AND position > ? ORDER BY position"
+    rows = list(EVENTS.select(connection, where, (tenant, session, after)))
+    if len(rows) != max(0, head.event_count - max(0, after + 1)):
+        raise damaged(connection, f"lines of the log of the session {session!r} are missing")
+    return tuple(read_event((position, at, event)) for _, _, position, at, event in rows)
 
 
 def insert_call(connection: sqlite3.Connection, tenant: str, session: str, call: BegunCall) -> bool:
     """The mark of a call; gives whether there was none with its id."""
-    query = f"INSERT OR IGNORE INTO calls (tenant, session, {CALL_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)"
-    return connection.execute(query, (tenant, session, *call_row(call))).rowcount > 0
+    added = CALLS.insert(connection, [(tenant, session, *call_row(call))], conflict="IGNORE")
+    if added:
+        head = _held(connection, tenant, session)
+        SESSIONS.update(connection, head._replace(call_count=head.call_count + 1))
+    return added > 0
 
 
 def raise_fence(connection: sqlite3.Connection, tenant: str, session: str) -> None:
     """Give the session's next holder a higher number than any before."""
-    connection.execute("UPDATE sessions SET fence = fence + 1 WHERE tenant = ? AND id = ?", (tenant, session))
+    head = _held(connection, tenant, session)
+    SESSIONS.update(connection, head._replace(fence=head.fence + 1))
 
 
 def insert_confirmation(connection: sqlite3.Connection, tenant: str, session: str, one: Confirmation) -> None:
-    connection.execute(
-        f"INSERT INTO confirmations (tenant, session, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (tenant, session, *confirmation_row(one)),
-    )
+    head = _held(connection, tenant, session)
+    CONFIRMATIONS.insert(connection, [(tenant, session, *confirmation_row(one))])
+    SESSIONS.update(connection, head._replace(confirmation_count=head.confirmation_count + 1))
 
 
-def select_confirmations(connection: sqlite3.Connection, tenant: str, session: str) -> tuple[Confirmation, ...]:
-    rows = connection.execute(
-        f"SELECT {COLUMNS} FROM confirmations WHERE tenant = ? AND session = ? ORDER BY created_at, id",
-        (tenant, session),
-    )
-    return tuple(read_confirmation(row) for row in rows)
+def select_confirmations(connection: sqlite3.Connection, head: SessionRow) -> tuple[Confirmation, ...]:
+    rows = _rows_of(connection, CONFIRMATIONS, head, head.confirmation_count, "created_at, id")
+    return tuple(read_confirmation(row[2:]) for row in rows)
 
 
 def settle_confirmation(
@@ -169,38 +237,33 @@ def settle_confirmation(
     settled_as: Resolution,
     now: datetime,
 ) -> Confirmation | Refusal:
-    """One statement decides: it changes the row only while the confirmation is open, so only one caller succeeds."""
-    # Without RETURNING, which the SQLite of older systems does not know; the transaction keeps both looks together.
-    settled = connection.execute(
-        "UPDATE confirmations SET settled_at = ?, settled_as = ? WHERE tenant = ? AND session = ? AND id = ?"
-        " AND settled_as IS NULL AND expires_at > ? AND digest = coalesce(?, digest)",
-        (microseconds(now), settled_as, tenant, session, id, microseconds(now), digest),
-    )
-    row = connection.execute(
-        f"SELECT {COLUMNS} FROM confirmations WHERE tenant = ? AND session = ? AND id = ?", (tenant, session, id)
-    ).fetchone()
+    """Use it up, if it is open; the transaction, which holds the file's write lock, lets only one caller do so."""
+    row = next(CONFIRMATIONS.select(connection, f"{_OF_SESSION} AND id = ?", (tenant, session, id)), None)
     if row is None:
         return Refusal.UNKNOWN
-    there = read_confirmation(row)
-    return there if settled.rowcount else refusal_of(there, now)
+    there = read_confirmation(row[2:])
+    if not there.is_pending(now) or digest not in (None, there.digest):
+        return refusal_of(there, now)
+    settled = replace(there, settled_at=from_microseconds(microseconds(now)), settled_as=settled_as)
+    CONFIRMATIONS.update(connection, (tenant, session, *confirmation_row(settled)))
+    return settled
 
 
-def _end_of(connection: sqlite3.Connection, table: str, tenant: str, session: str) -> int:
-    query = f"SELECT coalesce(max(position), -1) + 1 FROM {table} WHERE tenant = ? AND session = ?"
-    return connection.execute(query, (tenant, session)).fetchone()[0]
-
-
-def _insert_messages(
-    connection: sqlite3.Connection, tenant: str, session: str, start: int, messages: Iterable[Json]
-) -> None:
-    connection.executemany(
-        "INSERT INTO messages (tenant, session, position, message) VALUES (?, ?, ?, ?)",
-        [(tenant, session, position, to_text(message, "message")) for position, message in enumerate(messages, start)],
+def _insert_messages(connection: sqlite3.Connection, head: SessionRow, start: int, messages: Iterable[Json]) -> None:
+    MESSAGES.insert(
+        connection,
+        [
+            (head.tenant, head.id, position, to_text(message, "message"))
+            for position, message in enumerate(messages, start)
+        ],
     )
 
 
-def _insert_events(connection: sqlite3.Connection, tenant: str, session: str, events: Iterable[LoggedEvent]) -> None:
-    connection.executemany(
-        "INSERT INTO events (tenant, session, position, at, event) VALUES (?, ?, ?, ?, ?)",
-        [(tenant, session, one.position, microseconds(one.at), to_text(one.event, "event")) for one in events],
+def _insert_events(connection: sqlite3.Connection, head: SessionRow, start: int, events: Iterable[LoggedEvent]) -> None:
+    EVENTS.insert(
+        connection,
+        [
+            (head.tenant, head.id, position, microseconds(one.at), to_text(one.event, "event"))
+            for position, one in enumerate(events, start)
+        ],
     )

@@ -32,7 +32,8 @@ from toolcrib.stores.record import (
 )
 from toolcrib.stores.session import Session, shielded
 from toolcrib.stores.sqlite import rows
-from toolcrib.stores.sqlite.file import CURRENT, SqliteFile, translated_errors, version_of
+from toolcrib.stores.sqlite.file import CURRENT, SqliteFile, connect_to_read, translated_errors, version_of
+from toolcrib.stores.sqlite.integrity import check
 from toolcrib.stores.store import PING_SECONDS, StoreStatus, follow
 
 leases = sys.modules[__name__]
@@ -44,12 +45,16 @@ def take(connection: sqlite3.Connection, lease: Lease, now: datetime, *, by_forc
     """Take the lease, or refuse when somebody else has it, unless by force."""
     if not by_force:
         refuse_busy(connection, lease.tenant, lease.session, now)
+    rows.LEASES.insert(connection, [_row(lease, now)], conflict="REPLACE")
+
+
+def _row(lease: Lease, now: datetime) -> rows.LeaseRow:
     us = Owner.here()
-    connection.execute(
-        "INSERT OR REPLACE INTO leases (tenant, session, token, host, pid, started, expires_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (*lease.row, us.host, us.pid, us.started, microseconds(now + LEASE_DURATION)),
-    )
+    return rows.LeaseRow(*lease.row, us.host, us.pid, us.started, microseconds(now + LEASE_DURATION))
+
+
+def _held(connection: sqlite3.Connection, tenant: str, session: str) -> rows.LeaseRow | None:
+    return next(rows.LEASES.select(connection, "tenant = ? AND session = ?", (tenant, session)), None)
 
 
 def refuse_busy(connection: sqlite3.Connection, tenant: str, session: str, now: datetime) -> None:
@@ -61,22 +66,19 @@ def refuse_busy(connection: sqlite3.Connection, tenant: str, session: str, now: 
 
 def holder_of(connection: sqlite3.Connection, tenant: str, session: str, now: datetime) -> Owner | None:
     """Who has a session open."""
-    row = connection.execute(
-        "SELECT token, expires_at, host, pid, started FROM leases WHERE tenant = ? AND session = ?", (tenant, session)
-    ).fetchone()
-    if row is None or row[0] in unreleased or row[1] <= microseconds(now):
+    row = _held(connection, tenant, session)
+    if row is None or row.token in unreleased or row.expires_at <= microseconds(now):
         return None
-    holder = Owner(*row[2:])
+    holder = Owner(row.host, row.pid, row.started)
     return None if holder.is_gone() else holder
 
 
 def shorten(connection: sqlite3.Connection, lease: Lease, now: datetime) -> bool:
     """Let a lease that was written under a clock ahead of ours run out like any other, unless its holder renews it."""
-    changed = connection.execute(
-        "UPDATE leases SET expires_at = ? WHERE tenant = ? AND session = ? AND expires_at > ?",
-        (microseconds(now + LEASE_DURATION), lease.tenant, lease.session, microseconds(now + AHEAD)),
-    )
-    return changed.rowcount > 0
+    row = _held(connection, lease.tenant, lease.session)
+    if row is None or row.expires_at <= microseconds(now + AHEAD):
+        return False
+    return rows.LEASES.update(connection, row._replace(expires_at=microseconds(now + LEASE_DURATION)))
 
 
 def renew(connection: sqlite3.Connection, lease: Lease, now: datetime) -> None:
@@ -87,9 +89,14 @@ def renew(connection: sqlite3.Connection, lease: Lease, now: datetime) -> None:
 
 def renew_all(connection: sqlite3.Connection, leases: Iterable[Lease], now: datetime) -> list[Lease]:
     """Keep leases for another while; gives those that are no longer ours."""
-    expires_at = microseconds(now + LEASE_DURATION)
-    query = "UPDATE leases SET expires_at = ? WHERE tenant = ? AND session = ? AND token = ?"
-    return [lease for lease in leases if not connection.execute(query, (expires_at, *lease.row)).rowcount]
+    lost: list[Lease] = []
+    for lease in leases:
+        row = _held(connection, lease.tenant, lease.session)
+        if row is None or row.token != lease.token:
+            lost.append(lease)
+        else:
+            rows.LEASES.update(connection, row._replace(expires_at=microseconds(now + LEASE_DURATION)))
+    return lost
 
 
 def release(connection: sqlite3.Connection, lease: Lease) -> None:
@@ -159,7 +166,7 @@ class SqliteStore:
     async def _begin(self, lease: Lease, *, create: bool, take_over: bool) -> SessionRecord:
         def take(connection: sqlite3.Connection) -> SessionRecord | SessionBusyError:
             now = self._clock()
-            if not rows.has_session(connection, self._tenant, lease.session):
+            if rows.find_session(connection, self._tenant, lease.session) is None:
                 if not create:
                     raise rows.unknown_session(connection, self._tenant, lease.session)
                 fresh = SessionRecord(id=lease.session, created_at=now, updated_at=now)
@@ -200,13 +207,9 @@ class SqliteStore:
     async def events(self, session_id: str, *, after: int = -1) -> tuple[LoggedEvent, ...]:
         """The session's log behind a position."""
         id = checked_id(session_id)
-
-        def read(connection: sqlite3.Connection) -> tuple[LoggedEvent, ...]:
-            if not rows.has_session(connection, self._tenant, id):
-                raise rows.unknown_session(connection, self._tenant, id)
-            return rows.select_events(connection, self._tenant, id, after=after)
-
-        return await self._file.read(read)
+        return await self._file.read(
+            lambda connection: rows.select_events(connection, self._tenant, id, after=min(after, 2**63 - 1))
+        )
 
     async def is_open(self, session_id: str) -> bool:
         """Whether somebody has it open, in this process or another."""
@@ -229,7 +232,7 @@ class SqliteStore:
             if overwrite:
                 leases.refuse_busy(connection, self._tenant, id, self._clock())
                 rows.delete_session(connection, self._tenant, id)
-            if rows.has_session(connection, self._tenant, id):
+            if rows.find_session(connection, self._tenant, id) is not None:
                 raise StoreError(
                     f"There is a session {id!r} already.", hint="Delete it, or give the new one another id."
                 )
@@ -328,10 +331,11 @@ class _Writer:
 class SqliteStoreAdmin:
     """The `StoreAdmin` of a SQLite file."""
 
-    def __init__(self, path: Path, clock: Callable[[], datetime]) -> None:
+    def __init__(self, path: Path, clock: Callable[[], datetime], *, rescue: bool = False) -> None:
+        """Name the file. With `rescue` it is only read, and what is whole in it is given, however damaged it is."""
         self._path = path
         self._clock = clock
-        self._file = SqliteFile(path)
+        self._file = SqliteFile(path, rescue=rescue)
 
     def store(self, tenant: str) -> SqliteStore:
         """The sessions of one tenant."""
@@ -354,7 +358,7 @@ class SqliteStoreAdmin:
             return empty
         with (
             translated_errors(str(self._path)),
-            closing(sqlite3.connect(f"{self._path.absolute().as_uri()}?mode=ro", uri=True)) as connection,
+            closing(connect_to_read(self._path)) as connection,
         ):
             form = version_of(connection, str(self._path))
             tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -372,6 +376,14 @@ class SqliteStoreAdmin:
                 ).fetchone()[0]
         size = sum(os.path.getsize(one) for one in self._path.parent.glob(f"{self._path.name}*") if one.is_file())
         return replace(empty, form=form, bytes=size, **counts)
+
+    async def session_keys(self) -> tuple[tuple[str, str], ...]:
+        """Tenant and id of every session that can be found in the file, also when parts of it cannot be read."""
+        return await self._file.read(_session_keys)
+
+    async def check_structure(self) -> None:
+        """Refuse a file whose structure is damaged anywhere, however large it is."""
+        await self._file.read(lambda connection: check(connection, whole=True))
 
     async def migrate(self) -> None:
         """Make the tables, or bring them to the newest form."""
@@ -401,9 +413,22 @@ class SqliteStoreAdmin:
 
 def _holders(connection: sqlite3.Connection, now: int, *, gone: bool) -> list[tuple[str, str]]:
     """The sessions whose holder is there, or those whose holder is gone."""
-    rows = connection.execute("SELECT tenant, session, expires_at, host, pid, started FROM leases").fetchall()
+    held = connection.execute("SELECT tenant, session, expires_at, host, pid, started FROM leases").fetchall()
     return [
         (tenant, session)
-        for tenant, session, expires_at, *owner in rows
+        for tenant, session, expires_at, *owner in held
         if (expires_at <= now or Owner(*owner).is_gone()) is gone
     ]
+
+
+def _session_keys(connection: sqlite3.Connection) -> tuple[tuple[str, str], ...]:
+    found: dict[tuple[str, str], None] = {}
+    for direction in ("ASC", "DESC"):  # from both ends up to what cannot be read
+        try:
+            query = f"SELECT tenant, id FROM sessions NOT INDEXED ORDER BY rowid {direction}"
+            for key in connection.execute(query):
+                found[key] = None
+        except sqlite3.DatabaseError:
+            continue
+        break
+    return tuple(found)

@@ -113,17 +113,17 @@ class Matcher:
         self._clock.start()
         job = {"pattern": pattern, "ignore_case": ignore_case}
         try:
-            told = self._exchange(json.dumps(job).encode() + b"\n")
+            reply = self._exchange(json.dumps(job).encode() + b"\n")
         except ToolRefusedError:
             self.close()
             raise
-        if "error" in told:
+        if "error" in reply:
             self.close()
             raise ToolRefusedError(
-                f"{pattern!r} is not a regular expression: {told['error']}.",
+                f"{pattern!r} is not a regular expression: {reply['error']}.",
                 hint="Write \\ before characters such as ( [ { * + ? . or set `literal`.",
             )
-        self.literals: list[str] = told["literals"]
+        self.literals: list[str] = reply["literals"]
 
     def ask(self, content: bytes, limit: int) -> list[tuple[int, str]]:
         """The matching lines of a text."""

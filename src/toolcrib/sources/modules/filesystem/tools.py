@@ -321,10 +321,10 @@ class ReadingTools:
                     found.append(shown(f"{prefix}{entry.path}") + ("/" if entry.kind == "folder" else ""))
                     if len(found) > limit:
                         break
-        told: Row = {"paths": found[:limit], "cut": len(found) > limit}
+        listing: Row = {"paths": found[:limit], "cut": len(found) > limit}
         if not found and "**" not in pattern:
-            told["note"] = f"Nothing in this folder itself. To look in all folders, use **/{pattern}."
-        return told
+            listing["note"] = f"Nothing in this folder itself. To look in all folders, use **/{pattern}."
+        return listing
 
     def fs_grep(
         self,

@@ -40,6 +40,7 @@ AT_LOAD: dict[str, set[str]] = {
 LATE: dict[str, set[str]] = {
     "catalog": {"postgres", "sources.langchain", "sources.toolset"},
     "search": {"postgres"},
+    "sources": {"yaml_file"},
     "stores": {"postgres"},
 }
 # Files at the root: a front for a room, or a value that several rooms need.

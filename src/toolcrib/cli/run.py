@@ -234,3 +234,5 @@ def _warn_about_sources(app: "App") -> None:
     for source in app.sources.sources:
         if source.problem:
             note(f"warning: {source.name} is {source.state}: {source.problem}")
+    if app.held_back:
+        note(f"warning: held back until `toolcrib gateway approve --lock {app.lock}`: {', '.join(app.held_back)}")

@@ -25,7 +25,7 @@ from toolcrib.search.dense import ABSENT, Similarity, passages
 from toolcrib.search.embedders.builtin import BuiltinEmbedder, checked
 from toolcrib.search.embedders.embedder import Embedder, FallibleEmbedder
 from toolcrib.search.index import ToolSet
-from toolcrib.search.kernels.rows import Vectors
+from toolcrib.search.kernels.rows import Places, Vectors
 from toolcrib.search.lexical import QueryTerm
 from toolcrib.search.query import (
     DEFAULT_OPTIONS,
@@ -407,6 +407,10 @@ class _Arms:
     meanings: LateInteraction
     dense: PostgresDense | None = None
     ranked: Sequence[int] = ()
+
+    @property
+    def order(self) -> Places:
+        return self.lexical.request.order
 
     def similarities(self, vectors: Vectors, allowed: NDArray[np.bool_] | None) -> list[Similarity]:
         if self.dense is None:

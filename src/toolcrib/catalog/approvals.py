@@ -32,7 +32,7 @@ _ADDED = {CALL, "category"}  # what version 2 pins in addition
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """One definition, as it was approved or as it waits for that."""
+    """One definition, approved or waiting for approval."""
 
     source: str
     definition: Mapping[str, Any]
@@ -138,7 +138,7 @@ def open_lock(place: str | Path, sources: Iterable[str] = (), *, keep: bool = Tr
 
 
 class Lock:
-    """The file. Several gateways may share it; what another one, or `gateway approve`, wrote counts at once."""
+    """The lock file. Several gateways may share it; what another one, or `gateway approve`, writes counts at once."""
 
     def __init__(self, path: Path, pins: Mapping[str, Pin], awaited: Iterable[str]) -> None:
         self.path = path

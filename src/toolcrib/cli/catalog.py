@@ -106,8 +106,8 @@ def approve(*names: str, store: Place = None, tenant: Tenant = "") -> int:
 async def _publish(
     url: str, tenant: str, review: bool, local: Sequence[Tool], config: Sequence[Path], seconds: float
 ) -> tuple[dict[str, "Registration"], dict[str, str]]:
-    from toolcrib.sources.source import SourceGroup
     from toolcrib.catalog.approvals import with_hints
+    from toolcrib.sources.source import SourceGroup
     from toolcrib.tools.text import without_repetition
 
     async with _shared(url, tenant, review=review) as shared:

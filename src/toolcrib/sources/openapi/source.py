@@ -180,6 +180,11 @@ class OpenApiSource(DocumentSource):
         self._limits = limits
 
     @property
+    def place(self) -> str:
+        """The file or the address of its document."""
+        return self._place
+
+    @property
     def tools(self) -> tuple[Tool, ...]:
         """Its tools, as the catalog has them."""
         return self._source_tools.tools

@@ -74,9 +74,9 @@ class PostgresServer:
         self._control("stop")
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def halt(self) -> None:
-        """Stop it, and leave everything where it is."""
-        self._control("stop")
+    def halt(self, *, at_once: bool = False) -> None:
+        """Stop it, and leave everything where it is; `at_once` as a crash does, so that it recovers when it resumes."""
+        self._control("stop", mode="immediate" if at_once else "fast")
 
     def resume(self) -> None:
         """Start it again after `halt`."""
@@ -110,11 +110,11 @@ class PostgresServer:
         with psycopg.connect(self._url("postgres"), autocommit=True) as connection:
             connection.execute(statement.encode())
 
-    def _control(self, verb: str) -> None:
+    def _control(self, verb: str, *, mode: str = "fast") -> None:
         options = " ".join(f"-c {name}={value}" for name, value in self._settings.items())
         told = [f"-c listen_addresses='' -k {self.folder} {options}"]
         self._run(
-            "pg_ctl", verb, "-D", str(self.folder / "data"), "-w", "-t", "60", "-m", "fast", "-l",
+            "pg_ctl", verb, "-D", str(self.folder / "data"), "-w", "-t", "60", "-m", mode, "-l",
             str(self.folder / "log"), *(["-o", *told] if verb != "stop" else []),
         )  # fmt: skip
 

@@ -5,6 +5,7 @@ ToolcribError
 │   ├── UnknownToolError
 │   └── DuplicateToolError
 ├── ToolDefinitionError     a function or schema cannot become a tool
+├── OverLimitError          a text is larger, deeper or slower to read than it may be
 ├── MetadataError           a metadata file is wrong; names file and line
 ├── LoadError               `--from` points at something that holds no catalog
 ├── PolicyError             a rule of a policy says something that cannot be
@@ -57,6 +58,11 @@ class ToolcribError(Exception):
         self.hint = hint
         if hint:
             self.add_note(f"hint: {hint}")
+
+    @property
+    def public(self) -> str:
+        """The message as somebody far away may read it: without the places that only the operator knows."""
+        return str(self)
 
 
 class CatalogError(ToolcribError):
@@ -156,6 +162,15 @@ class ConfirmationError(ToolcribError):
 class StoreError(ToolcribError):
     """A store that cannot keep or give what was asked."""
 
+    def __init__(self, message: str, *, hint: str | None = None, public: str = "") -> None:
+        """`public` says the same without naming the place, where the message names it."""
+        super().__init__(message, hint=hint)
+        self._public = public
+
+    @property
+    def public(self) -> str:
+        return self._public or str(self)
+
 
 class UnknownSessionError(StoreError):
     """An id that no session has."""
@@ -173,6 +188,7 @@ class StoreDamagedError(StoreError):
         super().__init__(
             f"The session store {place} is damaged: {what}. Nothing is written to it.",
             hint="Restore it from a backup, or take along what is whole: toolcrib store export --rescue",
+            public="The session store is damaged. Nothing is written to it.",
         )
         self.place = place
         self.what = what
@@ -206,6 +222,10 @@ class SourceError(ToolcribError):
 
 class SourceLoginError(SourceError):
     """A source that wants a login, or a key that is not set."""
+
+
+class OverLimitError(ToolcribError):
+    """A text that is larger, deeper or slower to read than it may be; half a sentence that follows a file's name."""
 
 
 class SourceConfigError(SourceError):

@@ -143,6 +143,7 @@ async def test_what_is_wrong_is_told_without_the_password(
         async with database.connection():
             pass  # pragma: no cover
     assert "s3cret" not in f"{raised.value} {raised.value.hint} {raised.value.__cause__} {database!r} {address!r}"
+    assert raised.value.public == "The database cannot be reached."  # without host, user and name
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ def test_what_is_in_the_way_is_told_without_secrets(tmp_path: Path) -> None:
     assert ready.json()["reasons"] == ["There are no tools.", "The session store cannot be used."]
     assert str(tmp_path) not in ready.text
     assert (sessions.status_code, sessions.headers["retry-after"]) == (503, "5")
+    assert sessions.json()["error"] == "The session store is damaged. Nothing is written to it."
 
 
 async def test_a_server_that_is_about_to_end_is_not_ready() -> None:

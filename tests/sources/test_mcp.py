@@ -15,6 +15,7 @@ from tests.support.mcp_source import PATIENT, called, offering, running, scripte
 from toolcrib import Catalog, Policy, Risk, Toolbox, tool
 from toolcrib.sources.mcp.config import McpLimits, McpServer
 from toolcrib.sources.mcp.source import McpSource, McpToolCall, risk_of
+from toolcrib.sources.mcp.transport import shallow
 from toolcrib.sources.source import SourceGroup, SourceState
 
 pytestmark = pytest.mark.process
@@ -300,6 +301,49 @@ async def test_a_tool_that_cannot_be_held_is_named_and_the_others_are_held() -> 
         assert len(source.problems) == 2
         assert "shop__deep" in source.problems[0]
         assert "two tools named 'shop__echo'" in source.problems[1]
+
+
+def nested(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(levels):
+        schema = {"type": "object", "properties": {"a": schema}}
+    return schema
+
+
+def too_much() -> list[dict[str, Any]]:
+    wide = {
+        "type": "object",
+        "properties": {f"p{n}": {"type": "string", "description": "x" * 200} for n in range(5_000)},
+    }
+    return [
+        *offering("good", "fine"),
+        {"name": "deep", "inputSchema": nested(400)},
+        {"name": "wide", "inputSchema": wide},
+    ]
+
+
+async def test_a_schema_that_is_too_large_or_too_deep_costs_its_tool_and_not_the_server(tmp_path: Path) -> None:
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps(too_much()))
+    catalog = Catalog()
+    async with running(scripted(tools_file=str(file)), catalog, limits=PATIENT) as source:
+        assert (source.state, [tool.name for tool in catalog]) == (SourceState.READY, ["shop__good", "shop__fine"])
+        assert [" ".join(problem.split()[:6]) for problem in source.problems] == [
+            "The schema of 'shop__deep' contains itself,",
+            "The schema of 'shop__wide' is too",
+        ]
+
+
+def test_only_what_is_too_deep_is_cut_from_a_message() -> None:
+    fine = json.dumps({"result": [nested(70), 'a "quoted" { bracket \\']}).encode()
+    assert shallow(fine) == fine
+    cut = json.loads(shallow(json.dumps({"deep": nested(400), "after": ["}", {"x": "\\"}]}).encode()))
+    assert cut["after"] == ["}", {"x": "\\"}]
+    text = json.dumps(cut["deep"])
+    assert "(nested too deeply)" in text
+    assert text.count("{") == 149
+    assert shallow(b"[" * 1_000) == b"[" * 1_000  # no JSON stays none
+    assert shallow(b'"' + b'\\"' * 100_000 + b"{" * 200) == b'"' + b'\\"' * 100_000 + b"{" * 200
 
 
 async def test_only_the_tools_that_were_chosen_are_taken() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import runpy
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,42 @@ async def test_a_session_outlives_a_restart_of_the_database() -> None:
                         pass  # pragma: no cover
             assert await following == ["before", "after"]
             assert (await elsewhere.read("s")).history == ("before", "after")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("crash", [False, True], ids=["stopped", "crashed"])
+async def test_callers_wait_for_a_database_that_is_away(crash: bool) -> None:
+    with PostgresServer(in_memory=True, durable=True) as server:
+        async with open_store(server.new_database()) as store, store.open("s") as session:
+            await asyncio.to_thread(server.halt, at_once=crash)
+            writing, reading = asyncio.create_task(session.append(["away"])), asyncio.create_task(store.sessions())
+            done, _ = await asyncio.wait([writing, reading], timeout=0.1)
+            assert not done
+            await asyncio.to_thread(server.resume)
+            await writing
+            assert [info.id for info in await reading] == ["s"]
+            assert session.history == (await store.read("s")).history == ("away",)
+
+
+@pytest.mark.process
+async def test_callers_wait_for_a_connection_and_are_told_of_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    with PostgresServer(in_memory=True, settings={"max_connections": "5"}) as server, ExitStack() as others:
+        place = server.new_database()
+        async with open_store(place) as store:
+            await store.sessions()
+            await store.close()
+            with suppress(psycopg.OperationalError):
+                while True:
+                    others.enter_context(psycopg.connect(place))
+            monkeypatch.setattr(database_module, "OPENING_SECONDS", 0.05)
+            with pytest.raises(StoreError, match="has no connection left") as raised:
+                await store.sessions()
+            assert "max_connections" in (raised.value.hint or "")
+            monkeypatch.undo()
+            waiting = asyncio.create_task(store.sessions())
+            await asyncio.wait([waiting], timeout=0.1)
+            others.close()
+            assert await waiting == ()
 
 
 async def told(following: Any) -> list[object]:

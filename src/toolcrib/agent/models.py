@@ -44,7 +44,7 @@ class Fault:
 def classify_error(error: BaseException, model: str) -> Fault | None:
     """The failure behind an exception; None when it is a mistake of ours."""
     if isinstance(error, ToolcribError):
-        return Fault(message=str(error), hint=error.hint or "")
+        return Fault(message=error.public, hint=error.hint or "")
     if isinstance(error, pydantic_ai.UsageLimitExceeded):
         return _limit(str(error))
     if isinstance(error, pydantic_ai.ModelAPIError):

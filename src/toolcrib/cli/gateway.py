@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from cyclopts import App, Parameter
 
 from toolcrib.catalog.catalog import Catalog
+from toolcrib.cli.approvals import approve, confirm
 from toolcrib.cli.options import (
     DEFAULT,
     SECONDS,
@@ -108,22 +109,22 @@ def install(
     file: FileHere = None,
     write: Flag = False,
 ) -> int:
-    """Print the entry by which an MCP client starts the gateway; with --write, put it into the client's file.
+    """Print the configuration entry for an MCP client; with --write, add it to the client's file.
 
-    Clients are claude-code, claude-desktop, cursor, vscode, gemini and windsurf. What else stands in the file stays,
-    and the file as it was is kept beside it.
+    Clients are claude-code, claude-desktop, cursor, vscode, gemini and windsurf. Other entries of the file stay,
+    and a copy of the old file is kept beside it.
 
     Example: `toolcrib gateway install cursor ~/servers.json --write`
 
     Args:
-        client: Which client.
+        client: The client.
         config: Files that name the servers behind the gateway; `.mcp.json` if none is given.
-        lock: Where the approved definitions are; a file in your data folder if none is given.
+        lock: The file of approved definitions; by default, one in your data folder.
         policy: As in `toolcrib gateway`.
         surface: As in `toolcrib gateway`.
         activate: As in `toolcrib gateway`.
-        file: The client's file, if it is not where the client usually has it.
-        write: Write it.
+        file: The client's file, if it is not in its usual place.
+        write: Write the entry to the file.
     """
     require("gateway", "The gateway")
     from toolcrib.gateway import install as clients
@@ -180,33 +181,33 @@ def gateway(
 ) -> int:
     """Serve the tools of many MCP servers as one MCP server, behind three tools: search_tools, get_tool, call_tool.
 
-    Read are the files of Claude, Cursor, VS Code, Gemini and Windsurf, and OpenAPI documents. Without --http it speaks
-    MCP over stdin and stdout, as clients start it. Both protocols are spoken, 2025-11-25 and 2026-07-28.
+    It reads the files of Claude, Cursor, VS Code, Gemini and Windsurf, and OpenAPI documents. Without --http it speaks
+    MCP over stdin and stdout, as clients start it. It supports the protocols 2025-11-25 and 2026-07-28.
 
     Example: `toolcrib gateway .mcp.json --lock tools.lock`
 
     Args:
-        config: Files that name servers; `.mcp.json` if none is given.
-        http: Serve over HTTP on this port, at /mcp; 0 picks a free one. Its address is on stdout.
+        config: Files that name servers; by default `.mcp.json`.
+        http: Serve over HTTP on this port, at /mcp; 0 picks a free one. The address is written to stdout.
         host: The address to listen on.
-        surface: `search` has three tools; `browse` has five, to walk the catalog by category.
-        activate: Put tools that were found into the client's own list, for clients of the older protocol (2025-11-25),
-            session by session. Without it, and in the newer protocol, the list never changes.
-        policy: A YAML file that says which tools are allowed, asked about, hidden or denied.
-        lock: A file of approved definitions. It is made at the first start, from what the servers list then; a tool
+        surface: `search` has three tools; `browse` has five, to look through the catalog by category.
+        activate: Add found tools to the client's own list, session by session, for clients of the older protocol
+            (2025-11-25). Without it, and in the newer protocol, the list never changes.
+        policy: A YAML file with rules for which tools are allowed, need confirmation, are denied or hidden.
+        lock: A file of approved definitions. The first start writes it from what the servers list; a tool
             that is new or changed later is held back until `toolcrib gateway approve`. Gateways on several machines
             share `postgresql://user@host/database#name`.
         catalog: Serve the tools of the catalog in this database, which `toolcrib catalog publish` fills, instead
-            of asking every server; the servers of `config` are started when a tool of theirs is first called.
-        token: Who has it may use the gateway over HTTP; `role:token` gives the caller a role in the policy. May be
-            given several times. In TOOLCRIB_TOKEN it is safer. Without any, one is made and shown.
-        allow_host: A name by which the gateway may be called, besides `host`.
-        allow_origin: A page elsewhere that may use it, such as `https://desk.example`.
+            of asking every server; the servers of `config` are started when one of their tools is first called.
+        token: A token that HTTP clients must send; `role:token` gives the caller a role in the policy. May be
+            given several times. TOOLCRIB_TOKEN is safer. By default, a token is made and shown.
+        allow_host: Another host name under which clients reach the gateway.
+        allow_origin: The origin of a web page that may use the gateway, such as `https://desk.example`.
         timeout: How long a server may take to start, in seconds.
         limit: A limit as NAME=VALUE, such as `call_seconds=120`; may be given several times. The guide lists them.
         let_models_confirm: In clients that cannot ask their user, answer a risky call with a code that the model can
             send by itself. Without it such a call waits for `toolcrib gateway confirm` in a terminal.
-        dry_run: Start every server once, tell what would be served and what is held back, and end.
+        dry_run: Start every server once, show what would be served and what is held back, and exit.
     """
     require("gateway", "The gateway")
     settings = Settings.from_environment()
@@ -358,5 +359,5 @@ def _quiet() -> None:
 
 
 app.command(install)
-app.command("toolcrib.cli.approvals:approve")
-app.command("toolcrib.cli.approvals:confirm")
+app.command(approve)
+app.command(confirm)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # --from: where to load tools from; by default, the tools of the reference CMS.
 
-FORMS = "Say `--from package.module:catalog`, `--from tools.py`, `--from folder` or `--from tools.json`."
+FORMS = "Write `--from package.module:catalog`, `--from tools.py`, `--from folder` or `--from tools.json`."
 
 
 def load_catalog(place: str | None, *, calls: bool = False) -> Catalog:
@@ -46,7 +46,7 @@ From: TypeAlias = Annotated[
     Parameter(
         name="--from",
         help="Where the tools are: `package.module:catalog`, a Python file, a folder of Python files "
-        "with their metadata in `tools.yaml`, or a JSON file of definitions. Without it, those of the reference CMS.",
+        "with their metadata in `tools.yaml`, or a JSON file of definitions. By default, those of the reference CMS.",
     ),
 ]
 Flag: TypeAlias = Annotated[bool, Parameter(negative=(), show_default=False)]
@@ -57,8 +57,8 @@ ModeName: TypeAlias = Annotated[
     Literal["direct", "compact", "discovery", "auto"] | None,
     Parameter(
         name="--mode",
-        help="What the model sees of the tools at first: all of them, a line each, a way to find them, or the first "
-        "of these that fits. Takes the place of an app's `tool_injection`; else TOOLCRIB_MODE.",
+        help="What the model sees of the tools at first: all schemas, one line per tool, only a search tool, or the "
+        "first of these that fits. Replaces an app's `tool_injection`; by default TOOLCRIB_MODE.",
     ),
 ]
 
@@ -85,7 +85,7 @@ EmbedderName: TypeAlias = Annotated[
         name="--embedder",
         help="The embedding model: `builtin`, `openai`, `fastembed` or `sentence-transformers`, the last "
         "three with `:model` to choose another model. `openai` is any compatible endpoint: "
-        "TOOLCRIB_EMBEDDER_URL, TOOLCRIB_EMBEDDER_KEY. Without it, `builtin`.",
+        "TOOLCRIB_EMBEDDER_URL, TOOLCRIB_EMBEDDER_KEY. By default, `builtin`.",
     ),
 ]
 
@@ -94,7 +94,7 @@ IndexPlace: TypeAlias = Annotated[
     Literal["memory", "postgres"],
     Parameter(
         name="--index",
-        help="Where the search index is kept: in the `memory` of this process, or with --catalog in its database, "
+        help="Where the search index is: in the `memory` of this process, or with --catalog in its database, "
         "`postgres`, which needs pgvector: all replicas share it, and none has to build it.",
     ),
 ]

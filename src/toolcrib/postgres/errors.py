@@ -53,13 +53,16 @@ def translated_errors(place: str) -> Generator[None]:
 
 
 def translated_error(error: psycopg.Error, place: str) -> StoreError:
-    """The error that tells of another."""
+    """Our error for one of psycopg."""
     for kind, problem, hint in _WORDS:
         if isinstance(error, kind):
-            return StoreError(f"The database {place} {problem}.", hint=hint)
+            return StoreError(f"The database {place} {problem}.", hint=hint, public=f"The database {problem}.")
+    # The driver's words name the host, the user and the database.
     message = (str(error).strip() or type(error).__name__).splitlines()[0].rpartition("failed: ")[2].rstrip(".")
     if any(words in message for words in _TOO_MANY):
-        return StoreError(f"The database {place} has no connection left: {message}.", hint=_FULL)
-    if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
-        return StoreError(f"The database {place} cannot be reached: {message}.", hint=_START)
-    return StoreError(f"The database {place} cannot do this: {message}.")
+        problem, hint = "has no connection left", _FULL
+    elif isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
+        problem, hint = "cannot be reached", _START
+    else:
+        problem, hint = "cannot do this", None
+    return StoreError(f"The database {place} {problem}: {message}.", hint=hint, public=f"The database {problem}.")

@@ -312,7 +312,9 @@ async def _toolcrib_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, ToolcribError)
     status = next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 400)
     headers = {"Retry-After": "5"} if status == 503 else None
-    return error_response(status, str(error), error.hint, headers)
+    if error.public != str(error):
+        logger.error("The session store cannot be used: %s", error)
+    return error_response(status, error.public, error.hint, headers)
 
 
 async def _invalid_request(request: Request, error: Exception) -> JSONResponse:

@@ -283,7 +283,7 @@ class Runs:
             logger.error("A run failed unexpectedly", exc_info=error)
             expected = isinstance(error, ToolcribError)
             message, hint = (
-                (str(error), error.hint or "")
+                (error.public, error.hint or "")
                 if expected
                 else ("The run failed unexpectedly.", "The log has the details.")
             )

@@ -24,6 +24,7 @@ from toolcrib.stores.record import new_id
 LEASE_DURATION = timedelta(seconds=30)
 AHEAD = 2 * LEASE_DURATION  # a lease that lasts longer than this was written under a clock that was ahead
 BEATS_PER_LEASE = 3
+BEAT_AGAIN_SECONDS = 1.0  # after a beat that failed: a database that comes back must not find that all leases ran out
 ASK_AGAIN_SECONDS = 0.05
 
 logger = logging.getLogger(__name__)
@@ -101,14 +102,17 @@ class Heartbeat:
         return was_held
 
     def _beat(self, ended: threading.Event) -> None:
-        while not ended.wait(self._every.total_seconds()):
+        pause = self._every.total_seconds()
+        while not ended.wait(pause):
             with self._changing:
                 held = tuple(self._held)
             try:
                 lost = self._renew(held)
             except (StoreError, RuntimeError) as error:  # a full disk, or a store that is just being closed
                 logger.warning("The leases of %s could not be renewed: %s", _named(held), error)
+                pause = min(pause, BEAT_AGAIN_SECONDS)
                 continue
+            pause = self._every.total_seconds()
             for lease in lost:
                 on_lost = self._held.get(lease)
                 if self.remove(lease):  # if not, it was given back while we asked, and nobody took it

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from toolcrib.errors import MissingExtraError, SourceError, ToolDefinitionError
+from toolcrib.errors import CatalogError, MissingExtraError, SourceError, ToolDefinitionError
 from toolcrib.sources.mcp.config import McpLimits, McpServer
 from toolcrib.sources.names import ToolNames
 from toolcrib.sources.source import Clock, ReportsProgress, SourceState, SourceTools, ToolSink
@@ -50,6 +50,9 @@ class McpSource:
     ) -> None:
         self.server = server
         self.names = ToolNames(server.name)
+        self.listed = (
+            False  # whether the server has told its tools in this run; those that are cached were told earlier
+        )
         self.problems: tuple[str, ...] = ()  # why tools of the server were left out, one sentence each
         self._connection = McpConnection(server, limits=limits, auth=auth, clock=clock, sleep=sleep)
         self._source_tools = SourceTools(catalog)
@@ -91,7 +94,7 @@ class McpSource:
 
         `known` are definitions in the JSON format of MCP. A call of such a tool starts the server if necessary.
         """
-        self._update([mcp_types.Tool.model_validate(definition) for definition in known])
+        self._sync(*self._converted([mcp_types.Tool.model_validate(definition) for definition in known]))
 
     def relay_questions(self) -> None:
         """Allow elicitation and sampling during a call, from the next connection on. The call's context answers.
@@ -152,9 +155,15 @@ class McpSource:
         changed.clear()
 
     async def _refresh(self) -> None:
-        self._update(await self._connection.tools())
+        definitions = await self._connection.tools()
+        self._sync(*await asyncio.to_thread(self._converted, definitions))  # thousands of tools take seconds
+        self.listed = True
 
-    def _update(self, definitions: Sequence[mcp_types.Tool]) -> None:
+    def _sync(self, tools: Sequence[Tool], problems: Sequence[str]) -> None:
+        self.problems = (*problems, *self._source_tools.sync(tools))
+
+    def _converted(self, definitions: Sequence[mcp_types.Tool]) -> tuple[list[Tool], list[str]]:
+        """The tools of these definitions, and a sentence for each that cannot be one."""
         server = self.server
         wanted = {
             definition.name: definition
@@ -172,9 +181,9 @@ class McpSource:
                 continue
             try:
                 tools.append(tool_of(definition, names[original], self._connection))
-            except ToolDefinitionError as error:
+            except (ToolDefinitionError, CatalogError) as error:
                 problems.append(str(error))
-        self.problems = (*problems, *self._source_tools.sync(tools))
+        return tools, problems
 
 
 # From the result of an MCP tool to a `ToolResult`: the whole result as value, its text for the model.
@@ -235,6 +244,12 @@ class McpToolCall:
         definition = self.definition.model_dump(mode="json", by_alias=True, exclude_none=True)
         definition.pop("_meta", None)  # no model reads it, and some servers put timestamps there
         return definition
+
+    @property
+    def target(self) -> dict[str, Any]:
+        """The server that runs it, for pinning: its program or host, and a hash of all that its entry says of it."""
+        server = self.connection.server
+        return {"transport": server.transport, "server": server.address, "entry": server.identity}
 
     async def __call__(self, arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
         """Call the tool. Every failure of the server is a failed result with the reason."""

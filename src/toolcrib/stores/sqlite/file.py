@@ -145,6 +145,7 @@ def version_of(connection: sqlite3.Connection, place: str) -> int:
         raise StoreError(
             f"{place} is a database of another program; it was not touched.",
             hint="Name another file with --store or TOOLCRIB_STORE.",
+            public="The session store is a database of another program; it was not touched.",
         )
     if not (is_ours and 0 < version < CURRENT + 1_000):
         raise StoreDamagedError(place, "its header says that it is something else")
@@ -174,6 +175,7 @@ def refuse_newer(version: int, place: str) -> None:
             f"{place} was written by a newer Toolcrib (form {version}; this one knows forms up to {CURRENT}). "
             "It was not touched.",
             hint="Update Toolcrib: pip install --upgrade toolcrib",
+            public="The session store was written by a newer Toolcrib. It was not touched.",
         )
 
 
@@ -276,7 +278,7 @@ class SqliteFile:
             self._connection = self._open()
             self._opened = self._identities()
         if writes and self._only_reads:
-            raise StoreError(f"The session store {self.place} cannot be written: it is read-only.", hint=_ELSEWHERE)
+            raise _unusable(self.place, "cannot be written: it is read-only", _ELSEWHERE)
         return self._connection
 
     def _look(self) -> tuple[int, ...] | None:
@@ -300,10 +302,9 @@ class SqliteFile:
         # The old file's journal must not come into the new one.
         if number is not None and (wal is None or wal != self._opened[1]):
             self._let_go()
-        raise StoreError(
-            f"The session store {self.place} was deleted or replaced while it was open; nothing is kept in it.",
-            hint=f"Put the file back. Or stop what uses it, remove {self.place}-wal and -shm, and start again.",
-        )
+        problem = "was deleted or replaced while it was open; nothing is kept in it"
+        hint = "Put the file back. Or stop what uses it, remove what is left of it (-wal, -shm), and start again."
+        raise _unusable(self.place, problem, hint)
 
     def _let_go(self) -> None:
         if self._connection is not None:
@@ -405,10 +406,8 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     # Locks and side files cannot be made there, and are not needed: nobody changes the file.
     wal = Path(f"{path}-wal")
     if wal.exists() and wal.stat().st_size:
-        raise StoreError(
-            f"The session store {path} cannot be read here: it was not closed, and the disk is read-only.",
-            hint=f"Copy it together with {wal.name!r} to a place that can be written.",
-        )
+        problem = "cannot be read here: it was not closed, and the disk is read-only"
+        raise _unusable(str(path), problem, f"Copy it together with {wal.name!r} to a place that can be written.")
     return connect(path, "mode=ro&immutable=1")
 
 
@@ -454,13 +453,19 @@ def translated_errors(place: str) -> Generator[None]:
         if getattr(error, "sqlite_errorcode", -1) == sqlite3.SQLITE_READONLY and _may_write(Path(place)):
             raise StoreDamagedError(place, "its header says that nobody may write") from error
         problem, hint = _WORDS.get(code, (f"cannot be used ({error})", _ELSEWHERE))
-        raise StoreError(f"The session store {place} {problem}.", hint=hint) from error
+        raise _unusable(place, problem, hint) from error
     except UnicodeDecodeError as error:  # in SQLite's own words, which quote the file
         raise StoreDamagedError(place, "its tables cannot be read") from error
     except UnicodeEncodeError as error:
         raise StoreError(f"{error.object!r} cannot be kept: it is not Unicode.", hint="Send valid UTF-8.") from error
     except OverflowError as error:
         raise StoreError(f"A number cannot be kept: {error}.", hint="Give numbers of at most 64 bits.") from error
+
+
+def _unusable(place: str, problem: str, hint: str) -> StoreError:
+    # An error of the file system, in brackets, quotes the path.
+    public = f"The session store {problem.partition(' (')[0]}."
+    return StoreError(f"The session store {place} {problem}.", hint=hint, public=public)
 
 
 _ELSEWHERE = "Check the path and its permissions, or name another file with --store or TOOLCRIB_STORE."

@@ -39,7 +39,7 @@ class Row:
     memory_beside: float
 
 
-def measure(checkout: Path, command: str, folder: str) -> tuple[float, float]:
+def measure(checkout: Path, command: str, folder: Path) -> tuple[float, float]:
     """CPU seconds of one run of a command, and the most memory that it held (MB)."""
     environment = os.environ | {"PYTHONPATH": str(checkout / "src"), "PYTHONDONTWRITEBYTECODE": ""}
     words = [sys.executable, "-c", CALL, *command.split()]
@@ -95,12 +95,16 @@ def main() -> None:
         + "   ratio"
     )
     rows: list[Row] = []
-    with TemporaryDirectory() as folder:
-        measure(HERE, "new desk", folder)
+    with TemporaryDirectory() as temporary:
+        # A folder for each, because an older version does not open the store that a newer one made.
+        folders = [Path(temporary, str(number)) for number in range(len(checkouts))]
+        for folder in folders:
+            folder.mkdir()
+            measure(HERE, "new desk", folder)
         for name, command in COMMANDS.items():
             runs = [list[tuple[float, float]]() for _ in checkouts]
             for _ in range(options.repeat):  # in turn, so that a busy minute hits both
-                for checkout, seen in zip(checkouts, runs, strict=True):
+                for checkout, folder, seen in zip(checkouts, folders, runs, strict=True):
                     seen.append(measure(checkout, command, folder))
             medians = [[statistics.median(column) for column in zip(*seen, strict=True)] for seen in runs]
             cells = "".join(f"{cpu:>16.2f}{held:>6.0f}" for cpu, held in medians)

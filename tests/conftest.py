@@ -1,8 +1,10 @@
 """What every test shares."""
 
 import gc
+import os
 import sys
 from collections.abc import Generator
+from tempfile import mkdtemp
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -10,6 +12,9 @@ from xdist.remote import Producer  # pyright: ignore[reportMissingTypeStubs]
 from xdist.scheduler import LoadFileScheduling  # pyright: ignore[reportMissingTypeStubs]
 
 from benchmarks.postgres_server import PostgresServer, missing
+
+# What users of this machine approved, logged in to and typed is not looked at, nor changed.
+os.environ["XDG_DATA_HOME"] = mkdtemp(prefix="toolcrib-tests-")
 
 # How long an example takes says how busy the machine is, not whether the code is right.
 settings.register_profile("toolcrib", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])

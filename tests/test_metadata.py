@@ -177,7 +177,7 @@ c:
             b"a: \x00", "tools.yaml: unacceptable character #x0000: special characters are not allowed", id="binary"
         ),
         pytest.param(b"a: \xff", "tools.yaml: is not UTF-8 text.", id="not UTF-8"),
-        pytest.param(b"a: " + b"[" * 1000, "tools.yaml: is nested too deeply.", id="deep"),
+        pytest.param(b"a: " + b"[" * 1000, "tools.yaml:1:1: it is nested deeper than 100 levels.", id="deep"),
         pytest.param(None, "tools.yaml: cannot be read: No such file or directory.", id="missing"),
     ],
 )
@@ -192,7 +192,7 @@ def test_what_is_no_yaml_mapping_is_refused(file: Path, content: bytes | None, m
 
 def test_an_alias_that_contains_itself_does_no_harm(file: Path) -> None:
     file.write_text("a: &a\n  phrases: [*a]\n")
-    with pytest.raises(MetadataError, match=r"tools.yaml:1:4: a.phrases.0: Input should be a valid string"):
+    with pytest.raises(MetadataError, match=r"tools.yaml:1:1: the file's aliases stand for too many values"):
         Catalog().load_metadata(file)
 
 

@@ -71,7 +71,6 @@ class Arms:
         self._embedder = embedder
         self._lexical = LexicalIndex()
         self._lexical.add(list(enumerate(tools)))
-        self._lexical.commit()
         self._dense = DenseIndex(embedder.dimensions)
         self._dense.put(range(len(tools)), [embedder.embed_documents(passages(tool)) for tool in tools])
         self._meanings = LateInteraction(embedder)

@@ -5,6 +5,7 @@ ToolcribError
 │   ├── UnknownToolError
 │   └── DuplicateToolError
 ├── ToolDefinitionError     a function or schema cannot become a tool
+├── OverLimitError          a text is larger, deeper or slower to read than it may be
 ├── MetadataError           a metadata file is wrong; names file and line
 ├── LoadError               `--from` points at something that holds no catalog
 ├── PolicyError             a rule of a policy says something that cannot be
@@ -221,6 +222,10 @@ class SourceError(ToolcribError):
 
 class SourceLoginError(SourceError):
     """A source that wants a login, or a key that is not set."""
+
+
+class OverLimitError(ToolcribError):
+    """A text that is larger, deeper or slower to read than it may be; half a sentence that follows a file's name."""
 
 
 class SourceConfigError(SourceError):

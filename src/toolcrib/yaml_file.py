@@ -12,13 +12,15 @@ from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast, get_args
 
 from ruamel.yaml import YAML
+from ruamel.yaml.composer import Composer
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.reader import ReaderError
 
-from toolcrib.errors import MetadataError, ToolcribError, did_you_mean
+from toolcrib.errors import MetadataError, OverLimitError, ToolcribError, did_you_mean
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -59,11 +61,11 @@ class YamlDocument:
     @classmethod
     def read(cls, path: Path, *, may_be_empty: bool = False) -> "YamlDocument":
         """Read a file that holds a mapping. Raises `MetadataError`."""
-        yaml: Any = YAML(typ="safe", pure=True)
-        yaml.allow_duplicate_keys = True  # the parser would stop at the first one; we report all
         try:
-            root = yaml.compose(path.read_text(encoding="utf-8-sig"))
+            root, yaml = _composed(path.read_text(encoding="utf-8-sig"), YamlLimits())
             value = yaml.constructor.construct_document(root) if _is(root, "mapping") else None
+        except OverLimitError as error:
+            raise MetadataError(f"{path}:1:1: {error}.", hint=error.hint) from None
         except OSError as error:
             raise MetadataError(f"{path}: cannot be read: {error.strerror}.", hint="Check the path.") from error
         except UnicodeDecodeError as error:
@@ -113,6 +115,72 @@ class YamlDocument:
         """Renders all problems, one a line, in the order of the file."""
         ordered = sorted(problems, key=lambda one: (one.place or self.place(one.keys), one.what))
         return "\n".join(dict.fromkeys(map(self.describe, ordered)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class YamlLimits:
+    """Limits of one text: what stands in it came from outside, or from a person who mistyped."""
+
+    characters: int = 20_000_000
+    values: int = 1_000_000  # with aliases expanded
+    levels: int = 100
+    seconds: float = 60.0
+
+
+def read_yaml(text: str, limits: YamlLimits) -> object:
+    """The value of a YAML text. Raises `YAMLError`, or `OverLimitError`."""
+    root, yaml = _composed(text, limits)
+    return cast("object", yaml.constructor.construct_document(root)) if root is not None else None
+
+
+_SMALLER = "Make it smaller, or split it."
+
+
+class _Composer(Composer):
+    """Composes nodes under limits. The parser reads lazily, so a text that is too much is never read to its end."""
+
+    limits = YamlLimits()
+    ends_at = 0.0
+    nodes = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        self.nodes += 1
+        if self.nodes > self.limits.values:
+            raise OverLimitError(f"it has more than {self.limits.values:,} values", hint=_SMALLER)
+        if self.nodes % 256 == 0 and monotonic() > self.ends_at:
+            raise OverLimitError(f"it cannot be read in {self.limits.seconds:g} seconds", hint=_SMALLER)
+        if self.depth > self.limits.levels:
+            raise OverLimitError(f"it is nested deeper than {self.limits.levels} levels", hint=_SMALLER)
+        compose = cast("Callable[[Any, Any], Node]", super().compose_node)  # pyright: ignore[reportUnknownMemberType] - ruamel is not typed
+        return compose(parent, index)
+
+
+def _composed(text: str, limits: YamlLimits) -> tuple[Node, Any]:
+    """The root node of a text, and the YAML reader that makes a value of it."""
+    if len(text) > limits.characters:
+        raise OverLimitError(f"it has more than {limits.characters:,} characters", hint=_SMALLER)
+    yaml: Any = YAML(typ="safe", pure=True)
+    yaml.allow_duplicate_keys = True  # the parser would stop at the first one; we report all
+    yaml.Composer = _Composer
+    yaml.composer.limits, yaml.composer.ends_at = limits, monotonic() + limits.seconds
+    root = yaml.compose(text)
+    if root is not None:
+        _measure(root, {}, limits)
+    return root, yaml
+
+
+def _measure(root: Node, known: dict[int, tuple[int, int]], limits: YamlLimits) -> tuple[int, int]:
+    """How many values a node stands for with its aliases expanded, and how many levels. Refuses what is too much."""
+    if id(root) not in known:
+        known[id(root)] = (limits.values + 1, 0)  # until it is known: whoever comes back here contains itself
+        inner = [_measure(child, known, limits) for _, child, _ in _children(root)]
+        values, levels = 1 + sum(size for size, _ in inner), 1 + max((depth for _, depth in inner), default=0)
+        if values > limits.values:
+            raise OverLimitError("the file's aliases stand for too many values", hint=_SMALLER)
+        if levels > limits.levels + 1:
+            raise OverLimitError(f"it is nested deeper than {limits.levels} levels", hint=_SMALLER)
+        known[id(root)] = (values, levels)
+    return known[id(root)]
 
 
 def _walk(root: Node) -> Iterator[tuple[KeyPath, Place, bool]]:

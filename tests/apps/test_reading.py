@@ -97,7 +97,7 @@ def test_a_file_that_is_not_there_or_not_text_is_an_error_with_a_line(tmp_path: 
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00")
     assert complaints(tmp_path / "bytes.yaml") == ["1:1: is not UTF-8 text."]
     (tmp_path / "deep.yaml").write_text("[" * 1_000, encoding="utf-8")
-    assert complaints(tmp_path / "deep.yaml") == ["1:1: is nested too deeply."]
+    assert complaints(tmp_path / "deep.yaml") == ["1:1: it is nested deeper than 100 levels."]
 
 
 @pytest.mark.parametrize(

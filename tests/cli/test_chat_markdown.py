@@ -9,8 +9,9 @@ from inline_snapshot import snapshot
 from rich.console import Console
 
 from toolcrib.agent import events
-from toolcrib.cli.terminal import view as chat_markdown
-from toolcrib.cli.terminal.view import ChatView, MarkdownStream, Written
+from toolcrib.cli.terminal import markdown as chat_markdown
+from toolcrib.cli.terminal.markdown import MarkdownStream, Written
+from toolcrib.cli.terminal.view import ChatView
 
 ANSWER = """\
 # The pages

@@ -16,9 +16,10 @@ def test_people_see_what_both_arms_thought(capsys: pytest.CaptureFixture[str]) -
     head, *lines = shown.out.splitlines()
     assert head.startswith("reset_password for 'I forgot my pasword': rank 1, ")
     assert [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "] == [
-        "words",
-        "meaning",
-        "verdict",
+        "lexical",
+        "dense",
+        "rerank",
+        "decision",
     ]
     assert "nearest text: 'I forgot my password'" in shown.out
     assert "'pasword' was read as: password" in shown.out
@@ -29,7 +30,7 @@ def test_programs_get_everything(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "I forgot my password", "wipe_laptop", "--from", OFFICE, "--json"]) == 0
     seen = json.loads(capsys.readouterr().out)
     assert (seen["query"], seen["name"], seen["tools"]) == ("I forgot my password", "wipe_laptop", 20)
-    assert {"rank", "lexical_rank", "dense_rank", "cosine", "nearest", "serves", "answer_above"} <= set(seen)
+    assert {"rank", "lexical_rank", "dense_rank", "cosine", "nearest", "answerable", "answer_above"} <= set(seen)
 
 
 def test_an_unknown_tool_is_asked_back(capsys: pytest.CaptureFixture[str]) -> None:

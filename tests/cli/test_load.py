@@ -129,7 +129,7 @@ def test_the_import_path_is_left_as_it_was() -> None:
     assert sys.path == before
 
 
-FORMS = "Say `--from package.module:catalog`, `--from tools.py`, `--from folder` or `--from tools.json`."
+FORMS = "Write `--from package.module:catalog`, `--from tools.py`, `--from folder` or `--from tools.json`."
 ALONE = "Try it alone with `python`, in the environment that has its dependencies."
 
 

@@ -44,7 +44,7 @@ def test_every_hit_is_explained_on_request(capsys: pytest.CaptureFixture[str]) -
     table, *explanations = capsys.readouterr().out.split("\n\n")
     named = [line.split()[0] for line in table.splitlines()[1:]]
     assert [explanation.partition(" for 'Passwort vergessen': ")[0] for explanation in explanations] == named
-    assert all("  words " in explanation and "  verdict " in explanation for explanation in explanations)
+    assert all("  lexical " in explanation and "  decision " in explanation for explanation in explanations)
 
 
 def test_explanations_are_data_for_programs_too(capsys: pytest.CaptureFixture[str]) -> None:

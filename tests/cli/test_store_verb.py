@@ -223,13 +223,13 @@ def test_the_status_tells_what_is_there(filled: str, new_place: NewPlace, capsys
     place = new_place()
     assert main(["store", "status", "--store", place]) == 2
     shown = capsys.readouterr()
-    assert "not there yet" in shown.out
-    assert shown.err == "Bring it up with: toolcrib store migrate\n"
+    assert "none yet" in shown.out
+    assert shown.err == "migrate it with: toolcrib store migrate\n"
 
     assert main(["store", "migrate", "--dry-run", "--store", place]) == 0
-    assert "would go from form 0 to" in capsys.readouterr().err
+    assert "would be migrated from schema version 0 to" in capsys.readouterr().err
     assert main(["store", "migrate", "--store", place]) == 0
-    assert "went from form 0 to" in capsys.readouterr().err
+    assert "was migrated from schema version 0 to" in capsys.readouterr().err
     assert main(["store", "migrate", "--store", place]) == 0
     assert "is up to date" in capsys.readouterr().err
 

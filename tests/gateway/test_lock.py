@@ -13,6 +13,9 @@ from toolcrib.catalog.approvals import Lock, Pin, Quarantine, difference, quaran
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.cli.main import main
 from toolcrib.errors import GatewayError
+from toolcrib.settings import Settings
+from toolcrib.sources.mcp.config import read_mcp_server
+from toolcrib.sources.openapi.source import OpenApiSource
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 
@@ -28,7 +31,9 @@ def tools(*names: str, **descriptions: str) -> list[dict[str, Any]]:
 
 async def served(lock: Path, listed: list[dict[str, Any]], **more: Any) -> tuple[list[str], list[str]]:
     """Start a gateway once; gives the tools in its catalog and those held back."""
-    gateway = made_gateway({"s": entry(tools=listed), **more}, lock=lock)
+    file = lock.with_name("tools.json")  # not in the server's arguments, which are pinned, too
+    file.write_text(json.dumps(listed))
+    gateway = made_gateway({"s": entry(tools_file=str(file)), **more}, lock=lock)
     async with asyncio.timeout(SOON), gateway.running():
         await gateway.sources.wait_until_settled()
         return [tool.name for tool in gateway.quarantine.catalog if tool.source != "toolcrib"], [
@@ -49,6 +54,99 @@ async def test_the_first_list_is_trusted_and_what_comes_later_waits(tmp_path: Pa
     # A server that was added later is no first list either.
     late = {"late": entry(tools=tools("sing"))}
     assert await served(lock, tools("echo", "shout"), **late) == (["s__echo", "s__shout"], ["late__sing"])
+
+
+async def offered_by(document: dict[str, Any], lock: Path) -> list[str]:
+    """The tools of a service that are let in."""
+    path = lock.with_name("pets.json")
+    path.write_text(json.dumps(document))
+    quarantine = Quarantine(Catalog(), Lock.open(lock, ["openapi:pets"]))
+    await OpenApiSource("pets", path, quarantine, settings=Settings.from_environment({})).refresh()
+    return [tool.name for tool in quarantine.catalog]
+
+
+PARAMETER = {"name": "id", "in": "query", "schema": {"type": "string"}}
+PETS: dict[str, Any] = {
+    "openapi": "3.1.0",
+    "servers": [{"url": "https://pets.example/v1"}],
+    "components": {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}},
+    "security": [{"key": []}],
+    "paths": {"/pets": {"post": {"operationId": "add", "parameters": [PARAMETER], "tags": ["pets"]}}},
+}
+ADD = PETS["paths"]["/pets"]["post"]
+BODY = {"content": {"application/json": {"schema": {"type": "object", "properties": {"id": {"type": "string"}}}}}}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"servers": [{"url": "https://evil.example/v1"}]},
+        {"paths": {"/admin/delete-all": {"post": ADD}}},
+        {"paths": {"/pets": {"delete": ADD}}},
+        {"paths": {"/pets": {"post": {**ADD, "parameters": [{**PARAMETER, "in": "header"}]}}}},
+        {"paths": {"/pets": {"post": {**ADD, "parameters": [{**PARAMETER, "name": "ID "}]}}}},
+        {"paths": {"/pets": {"post": {**ADD, "parameters": [], "requestBody": BODY}}}},
+        {"paths": {"/pets": {"post": {**ADD, "tags": ["admin"]}}}},
+        {"components": {"securitySchemes": {"key": {"type": "apiKey", "in": "query", "name": "X-Key"}}}},
+        {"components": {"securitySchemes": {"key": {"type": "http", "scheme": "basic"}}}},
+    ],
+    ids=["host", "path", "method", "place", "name", "body", "category", "where the key goes", "kind of key"],
+)
+async def test_what_changes_the_request_of_a_service_waits(tmp_path: Path, change: dict[str, Any]) -> None:
+    lock = tmp_path / "tools.lock"
+    assert await offered_by(PETS, lock) == ["pets__add"]
+    assert await offered_by({**PETS, "info": {"title": "Other words"}}, lock) == ["pets__add"]
+    assert await offered_by({**PETS, **change}, lock) == []
+
+
+@pytest.mark.process
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "change",
+    [{"annotations": {"readOnlyHint": True}}, {"outputSchema": {"type": "object"}}, {"title": "Echo"}],
+    ids=lambda change: next(iter(change)),
+)
+async def test_what_a_server_says_of_a_tool_waits_when_it_changes(tmp_path: Path, change: dict[str, Any]) -> None:
+    lock, (echo,) = tmp_path / "tools.lock", tools("echo")
+    assert await served(lock, [echo]) == (["s__echo"], [])
+    assert await served(lock, [{**echo, "_meta": {"at": "noon"}}]) == (["s__echo"], [])  # no model reads it
+    assert await served(lock, [{**echo, **change}]) == ([], ["s__echo"])
+
+
+def test_another_program_or_address_under_the_name_of_a_server_is_another_server() -> None:
+    def identity(**entry: Any) -> str:
+        return read_mcp_server("s", {"command": "npx", "args": ["notes", "${HOME}"], **entry}).identity
+
+    same = identity(env={"KEY": "1"}, timeout=5_000, disabled=True)
+    assert same == identity(env={"KEY": "2"})
+    others = [
+        identity(command="uvx"),
+        identity(args=["notes", "/"]),
+        identity(cwd="/tmp"),
+        identity(),
+        identity(env={"X": "1"}),
+    ]
+    assert len({same, *others}) == 6
+    far = {read_mcp_server("s", {"url": f"https://{host}/mcp"}).identity for host in ("a.example", "b.example")}
+    assert len(far) == 2
+
+
+def test_a_lock_of_an_older_version_is_completed_with_what_is_seen_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "tools.lock"
+    older = Pin("openapi:a", {"description": "old", "parameters": {}, "risk": "safe"})
+    entries = {name: older.to_json() for name in ("one", "two")}
+    path.write_text(json.dumps({"version": 1, "awaited": [], "tools": entries}))
+    quarantine = Quarantine(Catalog(), Lock.open(path))
+    quarantine.add_all([made("one", "old"), made("two", "changed")])
+    assert [tool.name for tool in quarantine.catalog] == ["one"]
+    assert "The lock is of an older version, which did not pin where calls go." in caplog.messages[0]
+    kept = json.loads(path.read_text())
+    assert kept["version"] == 2
+    assert kept["tools"]["one"]["definition"] == {**older.definition, "category": "", "call": {}}
+    assert kept["tools"]["two"]["definition"] == older.definition
 
 
 @pytest.mark.process

@@ -19,7 +19,6 @@ UNREAD = LateInteraction(BuiltinEmbedder())  # has no words of any tool
 def lexical(*texts: str) -> LexicalIndex:
     index = LexicalIndex()
     index.add([(number, make(f"t{number}", text)) for number, text in enumerate(texts)])
-    index.commit()
     return index
 
 

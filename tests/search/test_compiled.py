@@ -84,6 +84,21 @@ def test_a_search_finds_the_same(tools: int) -> None:
         assert one.confidence == pytest.approx(other.confidence, abs=1e-5)
 
 
+POSTINGS = st.lists(st.sets(st.integers(0, 29)), min_size=1, max_size=5)
+
+
+@given(POSTINGS, st.integers(-1, 40), st.booleans(), st.integers(0, 2**32 - 1))
+def test_words_score_alike(holders: list[set[int]], limit: int, is_ordered: bool, seed: int) -> None:
+    chance = random.Random(seed)
+    postings = [array("I", [tool << 8 | chance.choice([1, 2, 255]) for tool in sorted(own)]) for own in holders]
+    weights = [chance.choice([0.5, 1.0, 3.0]) for _ in holders]
+    norms = np.array([chance.choice([1.0, 2.0]) for _ in range(30)])
+    order = np.array(chance.sample(range(30), 30), dtype=np.int64) if is_ordered else None
+    fast, slow = both(lambda: kernels.highest_by_words(postings, weights, norms, order, max(0, limit)))
+    assert fast == slow
+    assert len(fast[0]) == min(max(0, limit), len(set[int]().union(*holders)))
+
+
 @given(SCORES)
 def test_the_nearest_are_the_same(scores: list[float]) -> None:
     fast, slow = both(lambda: Similarity.of(np.array(scores, dtype=np.float32)))
@@ -109,7 +124,6 @@ def test_the_dense_arm_scores_alike(tools: int, gone: set[int], seed: int) -> No
 def test_both_arms_stand_side_by_side_alike(text: str, scores: list[float], depth: int) -> None:
     lexical, meanings = LexicalIndex(), LateInteraction(BuiltinEmbedder())
     lexical.add(list(enumerate(office())))
-    lexical.commit()
     meanings.put((number, lexical.words(number)) for number in range(0, len(lexical), 2))  # some have yet to come
     match = lexical.search(f"send {text} weather", 50)
     seen = Similarity.of(np.array([*scores, *[0.1] * 8], dtype=np.float32))
@@ -171,6 +185,12 @@ MISUSES: list[tuple[str, tuple[Any, ...]]] = [
     ("add_words", ([SMALL, SMALL[:2].copy()], SMALL)),
     ("add_words", ([], np.zeros(2_000, dtype=np.float32))),
     ("add_words", ([SMALL], b"1234")),
+    ("highest_by_words", ()),
+    ("highest_by_words", ([array("I", [1 << 8 | 1])], [1.0], floats(1), None, 5)),  # no tool has that number
+    ("highest_by_words", ([array("I", [1])], [], floats(1), None, 5)),
+    ("highest_by_words", ([array("d", [1.0])], [1.0], floats(1), None, 5)),
+    ("highest_by_words", ([array("I", [1])], ["much"], floats(1), None, 5)),
+    ("highest_by_words", ([array("I", [1])], [1.0], floats(2), PLACES, 5)),
     ("matched_words", ()),
     ("matched_words", ([1], [[array("d", [1.0])]])),
     ("matched_words", (["one"], [[array("I", [1])]])),
@@ -182,8 +202,9 @@ MISUSES: list[tuple[str, tuple[Any, ...]]] = [
         (SMALL, BYTES, SMALL[:1], BYTES, SMALL[:1], PLACES, PLACES + 9, BYTES, 1, 0.5, ABSENT, SMALL[:1].copy()),
     ),
     ("nearest", ()),
-    ("nearest", (SMALL, "many", ABSENT)),
-    ("nearest", (BYTES, 5, ABSENT)),
+    ("nearest", (SMALL, "many", ABSENT, None)),
+    ("nearest", (BYTES, 5, ABSENT, None)),
+    ("nearest", (SMALL, 5, ABSENT, PLACES)),
     ("collect_candidates", ()),
     (
         "collect_candidates",
@@ -216,10 +237,12 @@ MISUSES: list[tuple[str, tuple[Any, ...]]] = [
     ("probabilities", ()),
     ("probabilities", (floats(3), floats(2), floats(2), floats(2), floats(2), floats(1), *FITS)),
     ("ranked", ()),
-    ("ranked", ([PLACES], [], [], 5)),
-    ("ranked", ([PLACES], [floats(2)], [1.0], 5)),
-    ("ranked", ([PLACES], [floats(1)], ["much"], 5)),
-    ("ranked", ([np.zeros((1, 200), dtype=np.int64)], [floats(200)], [1.0], 5)),
+    ("ranked", ([PLACES], [], [], None, 5)),
+    ("ranked", ([PLACES], [floats(2)], [1.0], None, 5)),
+    ("ranked", ([PLACES], [floats(1)], ["much"], None, 5)),
+    ("ranked", ([np.zeros((1, 200), dtype=np.int64)], [floats(200)], [1.0], None, 5)),
+    ("ranked", ([PLACES + 1], [floats(1)], [1.0], PLACES, 5)),  # the order has no place for 1
+    ("ranked", ([PLACES - 1], [floats(1)], [1.0], PLACES, 5)),
 ]
 
 

@@ -27,7 +27,6 @@ def test_vectors_are_made_only_when_they_are_needed() -> None:
     embedder = Concepts("cat")
     corpus = Corpus(embedder, Usage())
     corpus.apply([], [make("alpha")])
-    corpus.commit()
     assert (corpus.dense, embedder.documents) == (None, [])
     corpus.embed_pending()
     assert corpus.dense is not None

@@ -123,7 +123,6 @@ def test_what_both_arms_put_first_by_far_is_first() -> None:
     lexical = LexicalIndex()
     names = ["send mail", "play music", "book flight", "resize picture", "get weather", "find contact", "pay bill"]
     lexical.add([(number, make(f"t{number}", name)) for number, name in enumerate(names)])
-    lexical.commit()
     near = Similarity.of(np.array([0.1, 0.8, 0.2, 0.15, 0.1, 0.05, 0.1], dtype=np.float32), np.ones(7, dtype=np.bool_))
     match = lexical.search("play music", 50)
     meanings = LateInteraction(BuiltinEmbedder())

@@ -27,7 +27,6 @@ def index_of(*tools: Tool) -> LexicalIndex:
     """An index of the tools, numbered from 0."""
     index = LexicalIndex()
     index.add(list(enumerate(tools)))
-    index.commit()
     return index
 
 
@@ -205,22 +204,19 @@ def test_an_index_without_tools_finds_nothing() -> None:
     index = LexicalIndex()
     assert len(index) == 0
     assert index.search("weather", 5).tool_ids == ()
-    index.commit()
     assert index.search("weather", 5).tool_ids == ()
 
 
-def test_an_added_tool_is_seen_after_the_commit() -> None:
+def test_an_added_tool_is_found() -> None:
     index = index_of(WEATHER)
-    index.add([(1, IMAGES)])
     assert index.search("images", 5).tool_ids == ()
-    index.commit()
+    index.add([(1, IMAGES)])
     assert (index.search("images", 5).tool_ids, len(index)) == ((1,), 2)
 
 
-def test_a_removed_tool_is_gone_after_the_commit() -> None:
+def test_a_removed_tool_is_gone() -> None:
     index = index_of(WEATHER, tool("weather_map"))
     index.remove(0)
-    index.commit()
     assert (index.search("weather city", 5).tool_ids, len(index)) == ((1,), 1)
     assert index.read("city weather") == (
         QueryTerm(word="city", terms=(), rarity=rarity(1, 0)),
@@ -232,7 +228,6 @@ def test_a_replaced_tool_is_found_by_its_new_words_alone() -> None:
     index = index_of(WEATHER, IMAGES)
     index.remove(0)
     index.add([(2, tool("get_forecast"))])
-    index.commit()
     assert [index.search(text, 5).tool_ids for text in ("weather", "forecast", "images")] == [(), (2,), (1,)]
 
 
@@ -279,5 +274,4 @@ def test_what_is_found_shares_a_word_with_the_request(many_languages: LexicalInd
 def test_a_brand_is_found_however_it_is_spelled(spelled: str, request_: str) -> None:
     index = LexicalIndex()
     index.add([(0, make("new_bug", f"File a bug at {spelled}.")), (1, make("hub", "Switch a hub on."))])
-    index.commit()
     assert index.search(request_, 5).tool_ids == (0,)

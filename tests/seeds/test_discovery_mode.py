@@ -33,6 +33,7 @@ from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.errors import AppError
 from toolcrib.policy.policy import Decision, Policy, Rule
 from toolcrib.server.metrics import JsonLines
+from toolcrib.sources import module
 from toolcrib.stores.export import to_document
 from toolcrib.stores.log import log_of
 from toolcrib.stores.session import Session
@@ -353,6 +354,26 @@ async def test_row_3_13_names_as_the_document_writes_them_are_taken_everywhere(t
     )
     # Providers refuse dots in names, so this is what tools are called in requests to them.
     assert not any("." in tool.name for tool in app.catalog)
+
+
+def test_row_3_13_metadata_and_commands_take_them_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "tools.yaml").write_text(
+        "filesystem.grep: {category: filesystem, phrases: [pong finder], relatedTools: [filesystem.glob, fs.read]}\n"
+        "fs.read: {phrases: [read it]}\n"
+    )
+    catalog = Catalog()
+    catalog.load_metadata(tmp_path / "tools.yaml")
+    for tool in module("filesystem", workdir=tmp_path):
+        catalog.add(tool)
+    catalog.load_metadata(tmp_path / "tools.yaml")
+    grep = catalog.get("filesystem.grep")
+    assert (grep.name, grep.phrases, grep.related) == ("fs_grep", ("pong finder",), ("fs_glob", "fs_read"))
+    assert catalog.get("fs_read").phrases == ("read it",)
+    rules = {"orphan-metadata", "unknown-related", "unsafe-name"}
+    assert [problem for problem in catalog.check() if problem.rule in rules] == []
+    for words in (["tools", "show", "pages.createPage"], ["explain", "create a page", "pages.createPage"]):
+        assert main(words) == 0
+        assert "cms_createPage" in capsys.readouterr().out
 
 
 def described(messages: list[Any]) -> str:

@@ -12,9 +12,10 @@ import pytest
 from tests.support import PATIENCE
 from tests.support.manual_time import ManualTime
 from tests.support.mcp_source import PATIENT, called, offering, running, scripted, until
-from toolcrib import Catalog, Policy, Risk, Toolbox, tool
+from toolcrib import Catalog, Policy, Risk, Rule, Toolbox, tool
 from toolcrib.sources.mcp.config import McpLimits, McpServer
 from toolcrib.sources.mcp.source import McpSource, McpToolCall, risk_of
+from toolcrib.sources.mcp.transport import shallow
 from toolcrib.sources.source import SourceGroup, SourceState
 
 pytestmark = pytest.mark.process
@@ -302,6 +303,49 @@ async def test_a_tool_that_cannot_be_held_is_named_and_the_others_are_held() -> 
         assert "two tools named 'shop__echo'" in source.problems[1]
 
 
+def nested(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(levels):
+        schema = {"type": "object", "properties": {"a": schema}}
+    return schema
+
+
+def too_much() -> list[dict[str, Any]]:
+    wide = {
+        "type": "object",
+        "properties": {f"p{n}": {"type": "string", "description": "x" * 200} for n in range(5_000)},
+    }
+    return [
+        *offering("good", "fine"),
+        {"name": "deep", "inputSchema": nested(400)},
+        {"name": "wide", "inputSchema": wide},
+    ]
+
+
+async def test_a_schema_that_is_too_large_or_too_deep_costs_its_tool_and_not_the_server(tmp_path: Path) -> None:
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps(too_much()))
+    catalog = Catalog()
+    async with running(scripted(tools_file=str(file)), catalog, limits=PATIENT) as source:
+        assert (source.state, [tool.name for tool in catalog]) == (SourceState.READY, ["shop__good", "shop__fine"])
+        assert [" ".join(problem.split()[:6]) for problem in source.problems] == [
+            "The schema of 'shop__deep' contains itself,",
+            "The schema of 'shop__wide' is too",
+        ]
+
+
+def test_only_what_is_too_deep_is_cut_from_a_message() -> None:
+    fine = json.dumps({"result": [nested(70), 'a "quoted" { bracket \\']}).encode()
+    assert shallow(fine) == fine
+    cut = json.loads(shallow(json.dumps({"deep": nested(400), "after": ["}", {"x": "\\"}]}).encode()))
+    assert cut["after"] == ["}", {"x": "\\"}]
+    text = json.dumps(cut["deep"])
+    assert "(nested too deeply)" in text
+    assert text.count("{") == 149
+    assert shallow(b"[" * 1_000) == b"[" * 1_000  # no JSON stays none
+    assert shallow(b'"' + b'\\"' * 100_000 + b"{" * 200) == b'"' + b'\\"' * 100_000 + b"{" * 200
+
+
 async def test_only_the_tools_that_were_chosen_are_taken() -> None:
     catalog = Catalog()
     told = offering("one", "two", "three")
@@ -337,10 +381,14 @@ def test_a_hint_can_raise_a_risk_but_not_lower_what_the_name_tells(
 
 async def test_a_toolbox_calls_them_like_any_other_tool_and_asks_for_the_risky_ones() -> None:
     catalog = Catalog()
-    async with running(scripted(), catalog):
+    async with running(scripted(tools=offering("read_text", "echo", "delete_all")), catalog):
         toolbox = Toolbox(catalog, policy=Policy())
-        assert (await toolbox.call("shop__echo", {"text": "hi"})).text == "hi"
+        assert (await toolbox.call("shop__read_text", {"text": "hi"})).text == "hi"
+        assert "requires_confirmation" in (await toolbox.call("shop__echo", {"text": "hi"})).text  # it may do anything
         assert "requires_confirmation" in (await toolbox.call("shop__delete_all", {})).text
+        allowed = Toolbox(catalog, policy=Policy(rules=(Rule("allow", source="mcp:shop", risk="moderate"),)))
+        assert (await allowed.call("shop__echo", {"text": "hi"})).text == "hi"
+        assert "requires_confirmation" in (await allowed.call("shop__delete_all", {})).text
 
 
 async def test_twenty_servers_of_which_five_are_broken() -> None:

@@ -202,3 +202,53 @@ async def test_headers_go_along_and_keys_stay_out_of_logs(web: WebServer, caplog
     assert {asked.headers.get("x-key") for asked in web.asked} == {"s3cret"}
     assert "HTTP Request" in caplog.text
     assert "s3cret" not in caplog.text
+
+
+def _answers(tools: list[Any], **headers: str) -> Any:
+    """What an HTTP server of the older protocol says, with these tools."""
+
+    def answer(asked: Asked) -> Answer:
+        if asked.method != "POST":
+            return Answer(status=405)
+        message = json.loads(asked.body)
+        info: dict[str, Any] = {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {"tools": dict[str, Any]()},
+            "serverInfo": {"name": "s", "version": "1"},
+        }
+        results: dict[str, Any] = {"initialize": info, "tools/list": {"tools": tools}}
+        if "id" not in message:
+            return Answer(status=202)
+        if message["method"] not in results:
+            return Answer(status=404)
+        return Answer(
+            body={"jsonrpc": "2.0", "id": message["id"], "result": results[message["method"]]}, headers=headers
+        )
+
+    return answer
+
+
+@pytest.mark.process
+async def test_over_http_too_a_schema_that_is_too_deep_costs_its_tool_and_not_the_server() -> None:
+    deep: dict[str, Any] = {"type": "string"}
+    for _ in range(400):
+        deep = {"type": "object", "properties": {"a": deep}}
+    catalog = Catalog()
+    with serve_web() as web:
+        web.answers["/mcp"] = _answers(
+            [{"name": "deep", "inputSchema": deep}, {"name": "ok", "inputSchema": {"type": "object"}}]
+        )
+        server = McpServer(name="far", transport="http", url=f"{web.origin}/mcp")
+        async with running(server, catalog, limits=PATIENT) as source:
+            assert (source.state, [tool.name for tool in catalog]) == (SourceState.READY, ["far__ok"]), source.problem
+            assert [problem[:40] for problem in source.problems] == ["The schema of 'far__deep' contains itself"[:40]]
+        assert {asked.headers["accept-encoding"] for asked in web.asked} == {"identity"}
+
+
+@pytest.mark.process
+async def test_a_compressed_answer_that_nobody_asked_for_is_refused() -> None:
+    with serve_web() as web:
+        web.answers["/mcp"] = _answers([], **{"Content-Encoding": "gzip"})
+        server = McpServer(name="far", transport="http", url=f"{web.origin}/mcp")
+        async with running(server, Catalog(), limits=PATIENT) as source:
+            assert source.state is SourceState.DOWN

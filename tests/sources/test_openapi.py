@@ -357,8 +357,6 @@ async def test_a_fixed_query_of_a_path_stays_beside_the_arguments(web: WebServer
         ('{"openapi": "4.0"}', "it has version 4.0; 3.0 and 3.1 are read."),
         ('{"openapi": "3.1.0"}', "it does not say where the service is."),
         ("a: [", "it is neither JSON nor YAML."),
-        ('{"openapi": "3.1.0", "servers": [{"url": "https://a.example"}], "paths": {"/x": {"$ref": "#/paths/~1x"}}}',
-         "'#/paths/~1x' refers to itself."),
     ],
 )  # fmt: skip
 async def test_a_document_that_is_no_openapi_is_named(tmp_path: Path, text: str, problem: str) -> None:
@@ -368,6 +366,68 @@ async def test_a_document_that_is_no_openapi_is_named(tmp_path: Path, text: str,
         assert source.state is SourceState.DOWN
         assert source.problem.startswith(str(path))
         assert source.problem.endswith(problem)
+
+
+BOMB = """\
+openapi: '3.1.0'
+servers: [{url: 'https://a.example'}]
+x0: &a0 {type: string, description: lol}
+""" + "".join(f"x{number}: &a{number} [{', '.join([f'*a{number - 1}'] * 8)}]\n" for number in range(1, 12))
+MERGES = "openapi: '3.1.0'\nx0: &a0 {a: 1, b: 2}\n" + "".join(
+    f"x{number}: &a{number} {{<<: [*a{number - 1}, *a{number - 1}], k{number}: 1}}\n" for number in range(1, 40)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            BOMB + "paths: {/x: {post: {requestBody: {content: {application/json: {schema: *a11}}}}}}\n",
+            "aliases stand for",
+        ),
+        (MERGES, "aliases stand for too many values"),
+        ("a: &a [*a]", "aliases stand for too many values"),
+        ("a: " + "[" * 5_000 + "]" * 5_000, "nested deeper than 200 levels"),
+        ('{"openapi": "3.1.0", "x": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested deeper than 200 levels"),
+        ('{"openapi": "3.1.0", "x": ' + "[" * 400 + "]" * 400 + "}", "nested deeper than 200 levels"),
+        ('{"openapi": "3.1.0", "x": [' + "0," * 1_000_000 + "0]}", "more than 1,000,000 values"),
+        ("a: " + "x" * 20_000_001, "larger than 20,000,000 bytes"),
+    ],
+    ids=["aliases", "merges", "itself", "deep YAML", "very deep JSON", "deep JSON", "values", "size"],
+)
+async def test_a_document_that_is_too_much_is_refused_before_it_is_read(
+    tmp_path: Path, text: str, problem: str
+) -> None:
+    path = tmp_path / "doc"
+    path.write_text(text)
+    async with opened(Catalog(), document=path) as source:
+        assert source.state is SourceState.DOWN
+        assert problem in source.problem
+
+
+async def test_an_operation_that_is_too_much_is_left_out_and_the_others_are_tools(tmp_path: Path) -> None:
+    part: dict[str, Any] = {"$ref": "#/components/schemas/S0"}
+    doubling = {f"S{number}": {"allOf": [{"$ref": f"#/components/schemas/S{number + 1}"}] * 2} for number in range(40)}
+    body = {"requestBody": {"content": {"application/json": {"schema": part}}}}
+    wide = {"requestBody": {"content": {"application/json": {"schema": {"oneOf": [{"type": "string"}] * 30_000}}}}}
+    document = written(
+        tmp_path,
+        paths={
+            "/doubling": {"post": body},
+            "/wide": {"post": wide},
+            "/circle": {"$ref": "#/paths/~1circle"},
+            "/good": {"get": {}},
+        },
+        components={"schemas": doubling | {"S40": {"type": "object", "properties": {"a": {"type": "string"}}}}},
+    )
+    catalog = Catalog()
+    async with opened(catalog, document=document) as source:
+        assert [tool.name for tool in catalog] == ["pets__get_good"]
+        assert source.problems == (
+            f"/circle is no tool: {document}: '#/paths/~1circle' refers to itself.",
+            "POST /doubling is no tool: its schema has more than 20,000 parts.",
+            "POST /wide is no tool: its schema has more than 20,000 parts.",
+        )
 
 
 async def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """An app that can be run: its agents, their tools, and what the model will see of them."""
 
+import asyncio
 import shutil
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from toolcrib.apps.load import AppDocument, entry_of
 from toolcrib.apps.session_log import SessionLog
 from toolcrib.apps.spec import Agent, Brain, Spec, SurfaceName
 from toolcrib.apps.variables import VARIABLE, Variables
+from toolcrib.catalog.approvals import Quarantine, open_lock
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.credentials import LOCAL, CredentialStore, current_user
 from toolcrib.discovery.modes import Mode, ModeDecision, choose_mode
@@ -42,7 +44,7 @@ from toolcrib.policy.coverage import HINT, Fit, Judgement, PendingSource, judge
 from toolcrib.policy.policy import Policy
 from toolcrib.settings import OFFLINE
 from toolcrib.sources.names import prefix_of
-from toolcrib.sources.source import Source, SourceGroup, has_listed
+from toolcrib.sources.source import SourceGroup, has_listed
 from toolcrib.stores.session import Session
 from toolcrib.yaml_file import Problem
 
@@ -181,10 +183,6 @@ def surface_of(name: SurfaceName, states: SourceStates, knows_agents: bool) -> S
     return with_agents(surface) if knows_agents else surface
 
 
-def _name_of(source: Source) -> str:
-    return source.name
-
-
 KEY_HINT = "Set it, or run without a language model: `--model offline`."
 
 
@@ -199,6 +197,8 @@ class App:
         *,
         variables: Variables,
         sources: SourceGroup,
+        quarantines: Sequence[Quarantine] = (),
+        lock: Path | None = None,
         workdir: Path,
         removes_workdir: bool = False,
         model: Model | str | None = None,
@@ -209,6 +209,8 @@ class App:
         self._credentials = credentials
         self.workdir = workdir
         self.sources = sources
+        self.lock = lock  # the file of approved definitions; None if nothing is pinned
+        self._quarantines = quarantines
         self._document = document
         self._agents = {agent.id: agent for agent in spec.agents}
         self._cribs = cribs  # by agent; without a model, and before the mode is chosen
@@ -280,13 +282,25 @@ class App:
         """What keeps the models from being asked for this user, a line each; none when the app can run."""
         return [self._document.describe(problem) for problem, _ in self._unusable_brains(user)]
 
+    @property
+    def held_back(self) -> list[str]:
+        """The tools of sources that wait until `toolcrib gateway approve`: new ones, and those that were changed."""
+        return [tool.name for quarantine in self._quarantines for tool in quarantine.quarantined]
+
     def rules(self) -> list[Judgement]:
         """What is known of each rule of the capabilities: whether it fits a tool of an agent that it is for."""
         found: dict[str, Judgement] = {}
         for crib in self._cribs.values():
-            for one in judge(crib.policy, crib.catalog, self._pending_sources(), map(_name_of, self.sources.sources)):
-                held = found.get(one.place)
-                if held is None or list(Fit).index(one.fit) < list(Fit).index(held.fit):
+            held = [
+                tool
+                for quarantine in self._quarantines
+                if quarantine.catalog is crib.catalog
+                for tool in quarantine.quarantined
+            ]
+            names = [source.name for source in self.sources.sources]
+            for one in judge(crib.policy, [*crib.catalog, *held], self._pending_sources(), names):
+                best = found.get(one.place)
+                if best is None or list(Fit).index(one.fit) < list(Fit).index(best.fit):
                     found[one.place] = one
         return list(found.values())
 
@@ -339,6 +353,8 @@ class App:
 
     def stream(self, session: Session, text: str, *, context: object = None) -> AsyncGenerator[Event]:
         """What happens while the app answers the user's words."""
+        for quarantine in self._quarantines:
+            quarantine.refresh()  # what was approved meanwhile
         return stream(session, text, crib=self.crib, context=context)
 
     async def run(self, session: Session, text: str, *, context: object = None) -> RunResult:
@@ -346,6 +362,10 @@ class App:
         return await collect(self.stream(session, text, context=context))
 
     async def __aenter__(self) -> "App":
+        if self.lock is not None and self.sources.sources:
+            approvals = await asyncio.to_thread(open_lock, self.lock, [source.name for source in self.sources.sources])
+            for quarantine in self._quarantines:
+                quarantine.lock = approvals
         await self.sources.start()
         await self.sources.wait_until_settled()
         try:
@@ -363,6 +383,8 @@ class App:
             # Before the sources stop and take their tools away: other replicas share the index.
             for crib in self._cribs.values():
                 crib.tool_index.close()
+        for quarantine in self._quarantines:
+            quarantine.close()
         await self.sources.stop()
         if self._removal is not None:
             self._removal()

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping
 from datetime import date
+from hashlib import sha256
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING
@@ -74,6 +75,8 @@ def load_app(
         cribs,
         variables=variables,
         sources=SourceGroup(loader.sources),
+        quarantines=loader.quarantines,
+        lock=_lock(spec, document, variables, settings),
         workdir=folder,
         removes_workdir=workdir is None and spec.runtime.workdir_mode == "temporary",
         model=model,
@@ -164,6 +167,17 @@ def _crib(
 def _tools_at(number: int, agent: Agent) -> tuple[str | int, ...]:
     """The path of an agent's tools in the file."""
     return ("tools",) if agent.tools is None else ("agents", number, "tools")
+
+
+def _lock(spec: Spec, document: AppDocument, variables: Variables, settings: Settings) -> Path | None:
+    """Where the approved definitions are; None if nothing is pinned."""
+    given = variables.expanded(spec.runtime.lock)
+    if given == "off":
+        return None
+    if given:
+        return document.folder / Path(given).expanduser()
+    digest = sha256(str(document.yaml.path.resolve()).encode()).hexdigest()[:12]
+    return settings.locks / f"{spec.app.app_id}-{digest}.lock"
 
 
 def _embedder(spec: Spec, document: AppDocument, given: str | None, settings: Settings) -> "Embedder | None":

@@ -134,6 +134,12 @@ class Runtime(Part):
     learn: bool = Field(
         default=False, description="Whether tools that were found and used rank higher; TOOLCRIB_LEARN=1 says so, too."
     )
+    lock: str = Field(
+        default="",
+        description="The file of approved definitions of MCP servers, services and agents elsewhere; else one in your "
+        "data folder. What a source lists first is trusted; what is new or changed later is held back until "
+        "`toolcrib gateway approve --lock FILE`. `off` pins nothing.",
+    )
     confirm_in_words: bool = Field(default=True, description="Whether a yes in the talk confirms a call.")
     entry_agent: str = Field(default="", description="Who talks with the user; the first agent unless given.")
     session_log: str = Field(

@@ -8,6 +8,7 @@ from typing import Any
 from toolcrib.apps.load import AppDocument, named_server, servers_of_file
 from toolcrib.apps.spec import OpenApi, RemoteAgent, Tools
 from toolcrib.apps.variables import Variables
+from toolcrib.catalog.approvals import Quarantine
 from toolcrib.catalog.catalog import Catalog, Change
 from toolcrib.catalog.loading import load_catalog
 from toolcrib.discovery import render as refusals
@@ -33,6 +34,7 @@ class ToolLoader:
     app_id: str
     mistakes: list[Problem] = field(default_factory=list[Problem])
     sources: list[Source] = field(default_factory=list[Source])  # that live outside, and have to be started
+    quarantines: list[Quarantine] = field(default_factory=list[Quarantine])  # through which their tools come
 
     def catalog(self, at: tuple[str | int, ...], tools: Tools) -> Catalog:
         """The tools that a part of the file names."""
@@ -127,7 +129,7 @@ class ToolLoader:
         for value in (*server.environment.values(), *server.headers.values()):
             self.variables.secrets.add(value)
         login = saved_login(server, Settings.from_environment(self.variables.environment).logins)
-        self.sources.append(McpSource(server, _Holder(catalog, self._guarded), auth=login))
+        self.sources.append(McpSource(server, self._quarantine(catalog), auth=login))
 
     def _openapi(self, catalog: Catalog, name: str, service: OpenApi) -> None:
         from toolcrib.sources.openapi.source import OpenApiSource  # late: only apps with services need it
@@ -137,7 +139,7 @@ class ToolLoader:
         source = OpenApiSource(
             name,
             document,
-            _Holder(catalog, self._guarded),
+            self._quarantine(catalog),
             base_url=self.variables.expanded(service.base_url) or None,
             key=self._key(service),
             open_origins=tuple(self.variables.expanded(service.open_origins)),
@@ -150,11 +152,19 @@ class ToolLoader:
         source = A2aSource(
             name,
             self.variables.expanded(agent.address),
-            _Holder(catalog, self._guarded),
+            self._quarantine(catalog),
             key=self._key(agent),
             open_origins=tuple(self.variables.expanded(agent.open_origins)),
         )
         self.sources.append(source)
+
+    def _quarantine(self, catalog: Catalog) -> Quarantine:
+        """A catalog as sources see it: each tool is guarded on its way in, and held back unless it is approved."""
+        found = next((one for one in self.quarantines if one.catalog is catalog), None)
+        if found is None:
+            found = Quarantine(catalog, prepare=self._guarded)
+            self.quarantines.append(found)
+        return found
 
     def _key(self, service: OpenApi | RemoteAgent) -> str | None:
         if service.credential:
@@ -166,23 +176,6 @@ class ToolLoader:
 
     def _guarded(self, tool: Tool) -> Tool:
         return guarded(tool, self.variables)
-
-
-@dataclass(frozen=True, slots=True)
-class _Holder:
-    """A catalog for a source, with each tool guarded on its way in."""
-
-    catalog: Catalog
-    guarded: Callable[[Tool], Tool]
-
-    def add_all(self, tools: Iterable[Tool]) -> None:
-        self.catalog.add_all(map(self.guarded, tools))
-
-    def replace(self, tool: Tool) -> None:
-        self.catalog.replace(self.guarded(tool))
-
-    def remove(self, name: str) -> object:
-        return self.catalog.remove(name)
 
 
 def guarded(tool: Tool, variables: Variables) -> Tool:

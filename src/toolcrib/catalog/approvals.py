@@ -7,7 +7,7 @@ later change, be it a new tool or one byte of an old one, waits until it is appr
 import json
 import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import unified_diff
 from hashlib import sha256
@@ -22,12 +22,17 @@ from toolcrib.tools.schema import items, mapping
 from toolcrib.tools.text import clean_json, visible, without_repetition
 from toolcrib.tools.tool import Tool
 
-VERSION = 1
+VERSION = 2
+_READ = (1, 2)  # version 1 did not pin what a call does; see `Pin.is_older`
+
+
+CALL = "call"  # the part of a pin that says what a call does
+_ADDED = {CALL, "category"}  # what version 2 pins in addition
 
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """One definition, as it was approved or as it waits for that."""
+    """One definition, approved or waiting for approval."""
 
     source: str
     definition: Mapping[str, Any]
@@ -37,6 +42,20 @@ class Pin:
         """A hash that is equal only for identical definitions."""
         text = json.dumps(self.definition, sort_keys=True, separators=(",", ":"))
         return sha256(text.encode()).hexdigest()
+
+    @property
+    def is_older(self) -> bool:
+        """Whether it was approved by a version that did not pin what a call does."""
+        return CALL not in self.definition
+
+    def approves(self, offered: "Pin") -> bool:
+        """Whether a definition that is offered is this one, as far as this one says."""
+        if self.source != offered.source:
+            return False
+        if self.is_older and not offered.is_older:
+            known = {key: value for key, value in offered.definition.items() if key in self.definition}
+            return self.digest == Pin(self.source, known).digest and not offered.definition.keys() - known - _ADDED
+        return self.digest == offered.digest
 
     def to_json(self) -> dict[str, Any]:
         return {"source": self.source, "sha256": self.digest, "definition": dict(self.definition)}
@@ -52,13 +71,45 @@ class ForeignCall(Protocol):
         ...
 
 
+@runtime_checkable
+class DirectedCall(Protocol):
+    """The call of a tool that goes somewhere: to a program, or to an address."""
+
+    @property
+    def target(self) -> dict[str, Any]:
+        """Where a call goes and how, without secrets."""
+        ...
+
+
+@runtime_checkable
+class HintedCall(Protocol):
+    """The call of a tool whose author gives hints on what it does."""
+
+    @property
+    def asks_if_approved(self) -> bool:
+        """Whether it asks before each call also where the hints are believed."""
+        ...
+
+
+def with_hints(tool: Tool) -> Tool:
+    """The tool, once somebody approved its definition: then its author's hints are believed."""
+    if tool.confirm and isinstance(tool.call, HintedCall) and not tool.call.asks_if_approved:
+        return tool.with_metadata(confirm=False)
+    return tool
+
+
 def pin_of(tool: Tool) -> Pin:
-    """The definition of a tool that needs approval."""
+    """The definition of a tool that needs approval, and what a call of it does."""
     if isinstance(tool.call, ForeignCall):
         definition = tool.call.as_published
     else:
-        definition = {"description": tool.description, "parameters": dict(tool.parameters), "risk": tool.risk.value}
-    return Pin(tool.source, definition)
+        definition = {
+            "description": tool.description,
+            "parameters": dict(tool.parameters),
+            "risk": tool.risk.value,
+            "category": tool.category,
+        }
+    return Pin(tool.source, {**definition, CALL: tool.call.target if isinstance(tool.call, DirectedCall) else {}})
 
 
 class Approvals(Protocol):
@@ -87,7 +138,7 @@ def open_lock(place: str | Path, sources: Iterable[str] = (), *, keep: bool = Tr
 
 
 class Lock:
-    """The file. Several gateways may share it; what another one, or `gateway approve`, wrote counts at once."""
+    """The lock file. Several gateways may share it; what another one, or `gateway approve`, writes counts at once."""
 
     def __init__(self, path: Path, pins: Mapping[str, Pin], awaited: Iterable[str]) -> None:
         self.path = path
@@ -111,7 +162,7 @@ class Lock:
     def approves(self, name: str, pin: Pin) -> bool:
         """Whether this definition of this tool, from this source, is approved."""
         held = self.pins.get(name)
-        return held is not None and held.source == pin.source and held.digest == pin.digest
+        return held is not None and held.approves(pin)
 
     def approve(self, pins: Mapping[str, Pin]) -> None:
         """Approve these, in addition to what others approved meanwhile."""
@@ -189,7 +240,7 @@ def write_json(path: Path, document: Mapping[str, Any], *, indent: int = 1) -> N
 def _read(path: Path) -> tuple[dict[str, Pin], list[str]]:
     try:
         document = mapping(json.loads(path.read_text("utf-8")))
-        if document.get("version") != VERSION:
+        if document.get("version") not in _READ:
             raise ValueError("it was written by another version")
         pins = {name: Pin(entry["source"], entry["definition"]) for name, entry in mapping(document["tools"]).items()}
         for name, pin in pins.items():
@@ -244,13 +295,20 @@ class Quarantine:
     """A catalog as sources see it. Without a lock everything goes through.
 
     What is held back is neither found nor called. It is written beside the approvals, from where
-    `toolcrib gateway approve` reads it.
+    `toolcrib gateway approve` reads it. `prepare` changes each tool on its way into the catalog.
     """
 
-    def __init__(self, catalog: Catalog, lock: Approvals | None = None) -> None:
+    def __init__(
+        self, catalog: Catalog, lock: Approvals | None = None, *, prepare: Callable[[Tool], Tool] | None = None
+    ) -> None:
         self.catalog = catalog
         self.lock = lock
         self._held: dict[str, Tool] = {}
+        self._let: dict[str, Tool] = {}  # what is in the catalog, as the sources gave it
+        self._prepare = prepare
+        self.trusts_first_lists = True  # off: what nobody reviewed is held back, also what a source lists first
+        self.writes = True  # off: what is held back stands nowhere
+        self.trusted: dict[str, int] = {}  # how many tools of each source were approved at first sight, in this run
         self._sources: set[str] = set()  # those that added tools here
         self._closed = False
 
@@ -261,20 +319,23 @@ class Quarantine:
 
     def first_list_pending(self, source: str) -> bool:
         """Whether the first list of this source is still to come, and to be trusted."""
-        return self.lock is not None and source in self.lock.awaited
+        return self.lock is not None and self.trusts_first_lists and source in self.lock.awaited
 
     def add_all(self, tools: Iterable[Tool]) -> None:
         """Add tools; those that are not approved are held back."""
         offered = list(tools)
         self._sources |= {tool.source for tool in offered}
         if self.lock is None:
-            self.catalog.add_all(map(_plain, offered))
+            self._add(offered)
             return
         pins = {tool.name: pin_of(tool) for tool in offered}
-        first = {name: pin for name, pin in pins.items() if pin.source in self.lock.awaited}
+        first = {name: pin for name, pin in pins.items() if self.first_list_pending(pin.source)}
         first = self.lock.trust(first) if first else first
         good = [tool for tool in offered if tool.name in first or self.lock.approves(tool.name, pins[tool.name])]
-        self.catalog.add_all(map(_plain, good))
+        self._complete({tool.name: pins[tool.name] for tool in good})
+        self._add(good)
+        for pin in first.values():
+            self.trusted[pin.source] = self.trusted.get(pin.source, 0) + 1
         if first:
             logger.info("Approved %d tools at first sight, from %s.", len(first), _sources(first.values()))
         let_in = {tool.name for tool in good}
@@ -282,19 +343,23 @@ class Quarantine:
 
     def replace(self, tool: Tool) -> None:
         """Replace a tool; if the new definition is not approved, it is held back and the old tool is removed."""
-        if self.lock is not None and not self.lock.approves(tool.name, pin_of(tool)):
+        pin = pin_of(tool)
+        if self.lock is not None and not self.lock.approves(tool.name, pin):
             if tool.name in self.catalog:
-                self.catalog.remove(tool.name)
+                self._take_out(tool.name)
             self._hold([tool])
         elif tool.name in self.catalog:
-            self.catalog.replace(_plain(tool))
+            if self.lock is not None:
+                self._complete({tool.name: pin})
+            self._let[tool.name] = tool
+            self.catalog.replace(self._prepared(tool))
         else:
             self._let_in([tool])
 
     def remove(self, name: str) -> None:
         """Remove a tool, from the catalog or from what is held back."""
         if self._held.pop(name, None) is None:
-            self.catalog.remove(name)
+            self._take_out(name)
         else:
             self._write()
 
@@ -303,9 +368,9 @@ class Quarantine:
         if self.lock is None or not self.lock.reread():
             return
         self._let_in([tool for tool in self.quarantined if self.lock.approves(tool.name, pin_of(tool))])
-        for tool in [tool for tool in self.catalog if tool.source in self._sources]:
-            if not self.lock.approves(tool.name, pin_of(tool)) and tool.source not in self.lock.awaited:
-                self.catalog.remove(tool.name)
+        for name, tool in list(self._let.items()):
+            if not self.lock.approves(name, pin_of(tool)) and not self.first_list_pending(tool.source):
+                self._take_out(name)
                 self._hold([tool])
 
     def close(self) -> None:
@@ -319,8 +384,39 @@ class Quarantine:
             return
         for tool in tools:
             self._held.pop(tool.name, None)
-        self.catalog.add_all(map(_plain, tools))
+        if self.lock is not None:
+            self._complete({tool.name: pin_of(tool) for tool in tools})
+        self._add(tools)
         self._write()
+
+    def _add(self, tools: list[Tool]) -> None:
+        self.catalog.add_all(map(self._prepared, tools))
+        self._let |= {tool.name: tool for tool in tools}
+
+    def _take_out(self, name: str) -> None:
+        self._let.pop(name, None)
+        self.catalog.remove(name)
+
+    def _prepared(self, tool: Tool) -> Tool:
+        """Descriptions of servers come from strangers; documents and code are the user's own choice."""
+        plain = without_repetition(tool) if isinstance(tool.call, ForeignCall) else tool
+        if self.lock is not None:
+            plain = with_hints(plain)
+        return plain if self._prepare is None else self._prepare(plain)
+
+    def _complete(self, approved: Mapping[str, Pin]) -> None:
+        """Pin what an older version left open, as it is now: where calls go."""
+        lock = self.lock
+        assert lock is not None
+        older = {name: pin for name, pin in approved.items() if name in lock.pins and lock.pins[name].is_older}
+        if older:
+            lock.approve(older)
+            logger.warning(
+                "The lock is of an older version, which did not pin where calls go. From now on it does, as it is now:"
+                " %d tools of %s. Look at the difference in the file.",
+                len(older),
+                _sources(older.values()),
+            )
 
     def _hold(self, tools: Iterable[Tool]) -> None:
         held = {tool.name: tool for tool in tools}
@@ -330,14 +426,9 @@ class Quarantine:
         self._write()
 
     def _write(self) -> None:
-        if self.lock is None or not self.lock.keeps or self._closed:
+        if self.lock is None or not self.lock.keeps or self._closed or not self.writes:
             return
         self.lock.write_waiting({tool.name: pin_of(tool) for tool in self.quarantined}, self._sources)
-
-
-def _plain(tool: Tool) -> Tool:
-    """Descriptions of servers come from strangers; documents and code are the user's own choice."""
-    return without_repetition(tool) if isinstance(tool.call, ForeignCall) else tool
 
 
 def _sources(pins: Iterable[Pin]) -> str:

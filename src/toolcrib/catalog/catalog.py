@@ -16,7 +16,7 @@ from toolcrib.errors import CatalogError, DuplicateToolError, MetadataError, Unk
 from toolcrib.tools.definitions import SOURCE as DEFINITIONS, Handler, tools_of
 from toolcrib.tools.extraction import CustomExtractor
 from toolcrib.tools.function import ToolOptions, tool as make_tool, tools_in
-from toolcrib.tools.tool import Tool
+from toolcrib.tools.tool import Tool, match_dotted
 
 if TYPE_CHECKING:
     from toolcrib.catalog.metadata import Metadata
@@ -230,12 +230,14 @@ class Catalog:
         return tool
 
     def get(self, name: str) -> Tool:
-        """The tool with this name."""
+        """The tool with this name, also as `category.name`."""
         with self._touching:
             if tool := self._tools.get(name):
                 return tool
-            known = tuple(self._tools)
-        raise UnknownToolError(name, known)
+            tools = tuple(self._tools.values())
+        if tool := match_dotted(name, tools):
+            return tool
+        raise UnknownToolError(name, [tool.name for tool in tools])
 
     def categories(self) -> dict[str, int]:
         """How many tools each category has; tools without one are not counted."""
@@ -284,12 +286,13 @@ class Catalog:
             before, after = self._metadata, _merged(files.values())
             with self._touching:
                 self._metadata_files, self._metadata = files, after
+            before, after = _by_tool(before, self._as_given), _by_tool(after, self._as_given)
             self._hold({name: tool for name, tool in self._as_given.items() if before.get(name) != after.get(name)})
 
     def check(self) -> list[Problem]:
         """All problems of the catalog at once; none means that it is ready for use."""
         with self._touching:
-            metadata = self._metadata if self._metadata_files else None
+            metadata = _by_tool(self._metadata, self._as_given) if self._metadata_files else None
             view = CatalogView(dict(self._tools), dict(self._as_given), metadata, dict(self._extractors))
         return problems(view)
 
@@ -318,7 +321,9 @@ class Catalog:
     def _hold(self, as_given: Mapping[str, Tool]) -> None:
         if not as_given:
             return
-        tools = {name: self._completed(tool) for name, tool in as_given.items()}
+        every = {**self._as_given, **as_given}
+        metadata = _by_tool(self._metadata, every)
+        tools = {name: self._completed(tool, metadata, every) for name, tool in as_given.items()}
         with self._touching:
             replaced = tuple(name for name in tools if name in self._tools)
             self._as_given.update(as_given)
@@ -326,12 +331,25 @@ class Catalog:
             self.revision += 1
         self._announcer.announce(Change(revision=self.revision, added=tuple(tools.values()), removed=replaced))
 
-    def _completed(self, tool: Tool) -> Tool:
-        if metadata := self._metadata.get(tool.name):
-            tool = metadata.attached_to(tool)
+    def _completed(self, tool: Tool, metadata: "Mapping[str, Metadata]", every: Mapping[str, Tool]) -> Tool:
+        if own := metadata.get(tool.name):
+            tool = own.attached_to(tool)
+        if any("." in name for name in tool.related):
+            meant = [match_dotted(name, every.values()) for name in tool.related]
+            names = (name if one is None else one.name for name, one in zip(tool.related, meant, strict=True))
+            tool = tool.with_metadata(related=tuple(names))
         if extractor := self._extractors.get(tool.name):
             tool = tool.with_metadata(extraction=extractor)
         return tool
+
+
+def _by_tool(metadata: "Mapping[str, Metadata]", tools: Mapping[str, Tool]) -> "Mapping[str, Metadata]":
+    """The metadata by the names of their tools, which a file may also write as `category.name`."""
+    dotted = {name: meant.name for name in metadata if "." in name and (meant := match_dotted(name, tools.values()))}
+    if not dotted:
+        return metadata
+    named = {name: one for name, one in metadata.items() if name not in dotted}
+    return {meant: metadata[name] for name, meant in dotted.items()} | named
 
 
 def _merged(files: Iterable["Mapping[str, Metadata]"]) -> "Mapping[str, Metadata]":

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 _UNREACHABLE = 4
 
-app = App(name="catalog", help="Share a catalog among servers: publish tools, see what it holds, approve changes.")
+app = App(name="catalog", help="Manage a catalog that servers share: publish tools, show its content, approve changes.")
 
 Place: TypeAlias = Annotated[
     str | None,
     Parameter(name="--store", help="The database, such as postgresql://user@host/database; else TOOLCRIB_STORE."),
 ]
-Tenant: TypeAlias = Annotated[str, Parameter(help="Whose catalog, where several share it.", show_default=False)]
+Tenant: TypeAlias = Annotated[str, Parameter(help="The tenant, if several share the database.", show_default=False)]
 
 
 @app.command
@@ -38,16 +38,16 @@ def publish(
     timeout: float = SECONDS,
     json: Json = False,
 ) -> int:
-    """Put tools into the shared catalog; every server that follows it has them within a second.
+    """Publish tools to the shared catalog; every server that follows it has them within a second.
 
-    Each source becomes what it is now: tools that it no longer has go. A server that does not answer keeps what the
-    catalog has of it. Publishing the same again changes nothing.
+    Each source is replaced: tools that it no longer has are removed. If a server does not answer, its tools in the
+    catalog stay. Publishing the same again changes nothing.
 
     Example: `toolcrib catalog publish .mcp.json --store postgresql://db/toolcrib`
 
     Args:
         config: Files that name MCP servers, and OpenAPI documents; each server is started once, asked, and stopped.
-        review: Let what is new or changed in a source that the catalog knows wait for `toolcrib catalog approve`.
+        review: New and changed tools of a known source wait for `toolcrib catalog approve`.
         timeout: How long a server may take to start, in seconds.
     """
     local = list(load_catalog(source)) if source is not None or not config else []
@@ -69,7 +69,7 @@ def publish(
 
 @app.command
 def status(*, store: Place = None, tenant: Tenant = "", json: Json = False) -> int:
-    """Tell what the shared catalog holds: tools by source, the revision, and what waits for approval.
+    """Show the shared catalog: tools by source, the revision, and what waits for approval.
 
     Example: `toolcrib catalog status --json`
     """
@@ -89,12 +89,12 @@ def status(*, store: Place = None, tenant: Tenant = "", json: Json = False) -> i
 
 @app.command
 def approve(*names: str, store: Place = None, tenant: Tenant = "") -> int:
-    """Let tools that wait be found from now on.
+    """Approve waiting tools, so that searches find them.
 
     Example: `toolcrib catalog approve github__merge_pull_request`
 
     Args:
-        names: Their names; all that wait, if none is given.
+        names: Their names; by default, all that wait.
     """
     approved = asyncio.run(_approve(postgres_place(store), tenant, names))
     for name in approved:
@@ -106,6 +106,7 @@ def approve(*names: str, store: Place = None, tenant: Tenant = "") -> int:
 async def _publish(
     url: str, tenant: str, review: bool, local: Sequence[Tool], config: Sequence[Path], seconds: float
 ) -> tuple[dict[str, "Registration"], dict[str, str]]:
+    from toolcrib.catalog.approvals import with_hints
     from toolcrib.sources.source import SourceGroup
     from toolcrib.tools.text import without_repetition
 
@@ -117,8 +118,10 @@ async def _publish(
             await group.wait_until_settled()
             for one in made:
                 if one.state is SourceState.READY:
-                    # What servers say of their tools was written by strangers, as everywhere at a gateway.
-                    done[one.name] = await shared.register(one.name, map(without_repetition, one.tools))
+                    # What servers say of their tools was written by strangers, as everywhere at a gateway; whoever
+                    # publishes it approves it.
+                    tools = map(with_hints, map(without_repetition, one.tools))
+                    done[one.name] = await shared.register(one.name, tools)
             down = {one.name: one.problem for one in made if one.state not in (SourceState.READY, SourceState.DISABLED)}
         return done, down
 

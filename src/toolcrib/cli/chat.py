@@ -47,23 +47,23 @@ def chat(
     json: Flag = False,
     verbose: Flag = False,
 ) -> int:
-    """Talk with an agent that finds and uses these tools; /help tells what the chat itself can do.
+    """Chat with an agent that finds and uses these tools; /help lists the commands of the chat.
 
-    Answers are on stdout, all else on stderr. Without a terminal, each line of stdin is what the user says; where
-    a tool needs a yes, the next line is the answer. Ctrl-C stops the agent, not the program.
+    Answers go to stdout, everything else to stderr. Without a terminal, each line of stdin is a message; if a tool
+    needs confirmation, the next line is the answer. Ctrl-C stops the agent, not the program.
 
-    Exit codes: 0 answered, 2 something waits for your yes, 3 the model's key is not set, 4 no answer.
+    Exit codes: 0 answered, 2 a call waits for confirmation, 3 the model's key is not set, 4 no answer.
 
     Example: `toolcrib chat --from examples/office --message "book a room for Friday"`
 
     Args:
-        model: Such as `openai:gpt-5.4`, `anthropic:claude-sonnet-5-5`, `ollama:qwen3`, or `offline`, which is no
-            language model and needs no key. Else TOOLCRIB_MODEL, else by the key that is set, else `offline`.
-        session: Its name, to go on with it later; a new one is made when there is none.
+        model: For example `openai:gpt-5.4`, `anthropic:claude-sonnet-5-5`, `ollama:qwen3`, or `offline`, which is not a
+            language model and needs no key. By default TOOLCRIB_MODEL, else by the key that is set, else `offline`.
+        session: The session's name, to continue it later; it is created if it does not exist.
         surface: How the model finds tools.
-        message: Say this, show the answer, and leave.
-        json: Write events as JSON, one a line; only with --message, or when stdin is no terminal.
-        verbose: Show the logs, with the tracebacks of tools that fail.
+        message: Send this message, print the answer and exit.
+        json: Write events as JSON, one per line; only with --message, or if stdin is not a terminal.
+        verbose: Show the logs, with tracebacks of tools that fail.
     """
     if json and message is None and sys.stdin.isatty():
         raise LoadError("A chat at a terminal is no JSON.", hint="Give --message, or lines on stdin.")

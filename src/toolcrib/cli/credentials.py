@@ -15,13 +15,14 @@ from toolcrib.errors import CredentialError
 
 _NEGATIVE = 2
 
-app = App(name="credentials", help="Keep keys and tokens that apps use, of one user or of the app; none is ever shown.")
+app = App(name="credentials", help="Manage the keys and tokens that apps use; their values are never shown.")
 
 ForUser: TypeAlias = Annotated[
-    str | None, Parameter(name="--user", help="Whose it is: the tenant of their sessions. Without it, yours.")
+    str | None,
+    Parameter(name="--user", help="The user it belongs to, by the tenant of their sessions; by default, you."),
 ]
 ForApp: TypeAlias = Annotated[
-    bool, Parameter(name="--app", negative=(), show_default=False, help="For the app: one for everybody.")
+    bool, Parameter(name="--app", negative=(), show_default=False, help="For the app: one for all users.")
 ]
 
 
@@ -34,17 +35,17 @@ def set_(
     for_app: ForApp = False,
     place: Annotated[Literal["file", "keyring"] | None, Parameter(name="--in")] = None,
 ) -> int:
-    """Keep a credential. Its value is asked for, hidden, or read from stdin; it is no argument, where others see it.
+    """Store a credential. Its value is asked for, hidden, or read from stdin; others can see arguments.
 
-    It is kept in the system's keyring where there is one (package `keyring`), else in a file that only you can read.
+    It is stored in the system's keyring if there is one (package `keyring`), else in a file that only you can read.
 
     Example: `toolcrib credentials set deepseek_main`
 
     Example: `toolcrib credentials set deepseek_main --user anna < key.txt`
 
     Args:
-        name: What an app calls it (`credential: {ref: ...}`).
-        place: Where to keep it.
+        name: Its name in apps (`credential: {ref: ...}`).
+        place: Where to store it.
     """
     owner = _owner(user, for_app)
     value = getpass(f"Value of {name}: ") if sys.stdin.isatty() else sys.stdin.read()
@@ -55,7 +56,7 @@ def set_(
 
 @app.command(name="list")
 def list_(*, json: Json = False) -> int:
-    """List the credentials that are known: their names, whose they are, and where they are kept. No value is shown.
+    """List the credentials: their names, their users and where they are stored. Values are not shown.
 
     Example: `toolcrib credentials list`
     """
@@ -75,7 +76,7 @@ def list_(*, json: Json = False) -> int:
 
 @app.command
 def remove(name: str, /, *, user: ForUser = None, for_app: ForApp = False) -> int:
-    """Forget a credential; exit 2 when there was none.
+    """Delete a credential; exit code 2 if there is none.
 
     Example: `toolcrib credentials remove deepseek_main`
 

@@ -8,13 +8,13 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from cyclopts import App, Parameter
 
 from toolcrib.catalog.catalog import Catalog
+from toolcrib.cli.approvals import approve, confirm, review
 from toolcrib.cli.options import (
     DEFAULT,
     SECONDS,
@@ -25,6 +25,7 @@ from toolcrib.cli.options import (
     Names,
     SharedCatalogPlace,
     check_index,
+    default_lock,
     open_sources,
     postgres_place,
     shared_index,
@@ -108,30 +109,30 @@ def install(
     file: FileHere = None,
     write: Flag = False,
 ) -> int:
-    """Print the entry by which an MCP client starts the gateway; with --write, put it into the client's file.
+    """Print the configuration entry for an MCP client; with --write, add it to the client's file.
 
-    Clients are claude-code, claude-desktop, cursor, vscode, gemini and windsurf. What else stands in the file stays,
-    and the file as it was is kept beside it.
+    Clients are claude-code, claude-desktop, cursor, vscode, gemini and windsurf. Other entries of the file stay,
+    and a copy of the old file is kept beside it.
 
     Example: `toolcrib gateway install cursor ~/servers.json --write`
 
     Args:
-        client: Which client.
+        client: The client.
         config: Files that name the servers behind the gateway; `.mcp.json` if none is given.
-        lock: Where the approved definitions are; a file in your data folder if none is given.
+        lock: The file of approved definitions; by default, one in your data folder.
         policy: As in `toolcrib gateway`.
         surface: As in `toolcrib gateway`.
         activate: As in `toolcrib gateway`.
-        file: The client's file, if it is not where the client usually has it.
-        write: Write it.
+        file: The client's file, if it is not in its usual place.
+        write: Write the entry to the file.
     """
     require("gateway", "The gateway")
     from toolcrib.gateway import install as clients
 
     known = clients.client_named(client)
     paths = [str(path.expanduser().absolute()) for path in config or (Path(DEFAULT),)]
-    place = lock or str(Settings.from_environment().locks / f"{sha256(repr(paths).encode()).hexdigest()[:12]}.lock")
-    options = ["--lock", place if is_postgres(place) else str(Path(place).expanduser().absolute())]
+    place = lock or str(default_lock(config or (Path(DEFAULT),)))
+    options = ["--lock", place if is_postgres(place) or place == OFF else str(Path(place).expanduser().absolute())]
     options += ["--policy", str(policy.expanduser().absolute())] if policy else []
     options += ["--surface", surface] if surface != "search" else []
     options += ["--activate"] if activate else []
@@ -149,6 +150,7 @@ def install(
     return 0
 
 
+OFF = "off"
 HOST = "127.0.0.1"
 CALLER = "http"  # who has a token without a name
 
@@ -166,6 +168,7 @@ def gateway(
     activate: Flag = False,
     policy: Path | None = None,
     lock: LockPlace = None,
+    require_review: Flag = False,
     catalog: SharedCatalogPlace = None,
     token: Names = (),
     allow_host: Names = (),
@@ -180,33 +183,35 @@ def gateway(
 ) -> int:
     """Serve the tools of many MCP servers as one MCP server, behind three tools: search_tools, get_tool, call_tool.
 
-    Read are the files of Claude, Cursor, VS Code, Gemini and Windsurf, and OpenAPI documents. Without --http it speaks
-    MCP over stdin and stdout, as clients start it. Both protocols are spoken, 2025-11-25 and 2026-07-28.
+    It reads the files of Claude, Cursor, VS Code, Gemini and Windsurf, and OpenAPI documents. Without --http it speaks
+    MCP over stdin and stdout, as clients start it. It supports the protocols 2025-11-25 and 2026-07-28.
 
     Example: `toolcrib gateway .mcp.json --lock tools.lock`
 
     Args:
-        config: Files that name servers; `.mcp.json` if none is given.
-        http: Serve over HTTP on this port, at /mcp; 0 picks a free one. Its address is on stdout.
+        config: Files that name servers; by default `.mcp.json`.
+        http: Serve over HTTP on this port, at /mcp; 0 picks a free one. The address is written to stdout.
         host: The address to listen on.
-        surface: `search` has three tools; `browse` has five, to walk the catalog by category.
-        activate: Put tools that were found into the client's own list, for clients of the older protocol (2025-11-25),
-            session by session. Without it, and in the newer protocol, the list never changes.
-        policy: A YAML file that says which tools are allowed, asked about, hidden or denied.
-        lock: A file of approved definitions. It is made at the first start, from what the servers list then; a tool
+        surface: `search` has three tools; `browse` has five, to look through the catalog by category.
+        activate: Add found tools to the client's own list, session by session, for clients of the older protocol
+            (2025-11-25). Without it, and in the newer protocol, the list never changes.
+        policy: A YAML file with rules for which tools are allowed, need confirmation, are denied or hidden.
+        lock: A file of approved definitions. The first start writes it from what the servers list; a tool
             that is new or changed later is held back until `toolcrib gateway approve`. Gateways on several machines
             share `postgresql://user@host/database#name`.
+        require_review: Trust nothing at first sight: without a lock that `toolcrib gateway review` made the gateway
+            does not start, and servers that are not in it are held back.
         catalog: Serve the tools of the catalog in this database, which `toolcrib catalog publish` fills, instead
-            of asking every server; the servers of `config` are started when a tool of theirs is first called.
-        token: Who has it may use the gateway over HTTP; `role:token` gives the caller a role in the policy. May be
-            given several times. In TOOLCRIB_TOKEN it is safer. Without any, one is made and shown.
-        allow_host: A name by which the gateway may be called, besides `host`.
-        allow_origin: A page elsewhere that may use it, such as `https://desk.example`.
+            of asking every server; the servers of `config` are started when one of their tools is first called.
+        token: A token that HTTP clients must send; `role:token` gives the caller a role in the policy. May be
+            given several times. TOOLCRIB_TOKEN is safer. By default, a token is made and shown.
+        allow_host: Another host name under which clients reach the gateway.
+        allow_origin: The origin of a web page that may use the gateway, such as `https://desk.example`.
         timeout: How long a server may take to start, in seconds.
         limit: A limit as NAME=VALUE, such as `call_seconds=120`; may be given several times. The guide lists them.
         let_models_confirm: In clients that cannot ask their user, answer a risky call with a code that the model can
             send by itself. Without it such a call waits for `toolcrib gateway confirm` in a terminal.
-        dry_run: Start every server once, tell what would be served and what is held back, and end.
+        dry_run: Start every server once, show what would be served and what is held back, and exit.
     """
     require("gateway", "The gateway")
     settings = Settings.from_environment()
@@ -214,6 +219,17 @@ def gateway(
         hint = "Review changes with `toolcrib catalog publish --review`, and leave out --lock."
         raise GatewayError("A shared catalog has approvals of its own.", hint=hint)
     check_index(index, catalog)
+    if lock is None and catalog is None:
+        lock = str(default_lock(config or (Path(DEFAULT),), settings))
+    elif lock == OFF:
+        lock = None
+    if require_review and (lock is None or (not is_postgres(lock) and not Path(lock).exists())):
+        hint = (
+            f"Run: toolcrib gateway review {' '.join(map(str, config)) or DEFAULT}{f' --lock {lock}' if lock else ''}"
+        )
+        raise GatewayError("Nothing was reviewed yet, and --require-review trusts nothing else.", hint=hint)
+    if lock is not None and not dry_run and not is_postgres(lock) and not Path(lock).exists():
+        note("First start: what the servers list now is trusted. `toolcrib gateway review` shows it before.")
     made = make_gateway(
         config or ((Path(DEFAULT),) if catalog is None else ()),
         settings=settings,
@@ -229,11 +245,12 @@ def gateway(
         limits=limit,
         let_models_confirm=let_models_confirm,
     )
+    made.quarantine.trusts_first_lists = not require_review
     made.rules.require()  # before a client waits for an answer
     if dry_run:
         return asyncio.run(looked_through(made, json=json))
     if lock is None and catalog is None:
-        note("No --lock: tools are served as their servers describe them, also when that changes.")
+        note("--lock off: tools are served as their servers describe them, also when that changes.")
     if http is None:
         _quiet()
         asyncio.run(_over_stdio(made))
@@ -358,5 +375,6 @@ def _quiet() -> None:
 
 
 app.command(install)
-app.command("toolcrib.cli.approvals:approve")
-app.command("toolcrib.cli.approvals:confirm")
+app.command(review)
+app.command(approve)
+app.command(confirm)

@@ -25,40 +25,40 @@ if TYPE_CHECKING:
     from cyclopts import App, CycloptsError
 
 
-# The verbs of the `toolcrib` command, grouped by what one wants; each is loaded when it is called.
+# The verbs of the `toolcrib` command, grouped by purpose; each is loaded when it is called.
 
 EPILOGUE = """\
 Exit codes: 0 ok, 1 wrong usage, 2 the answer is no, 3 not authorised, 4 not reachable, 5 a tool failed.
 """
-# The first line of each verb's own help stands here once more, so that the list of verbs loads none of them.
+# The first line of each verb's help is repeated here, so that listing the verbs loads none of them.
 VERBS = {
     "See it work": {
         "demo": (
             "serve:demo",
-            "Show an agent at work: a small CMS with 45 tools, its site beside the chat, in your browser.",
+            "Show an agent at work in your browser: a chat beside the site of a small CMS with 45 tools.",
         ),
         "chat": (
             "chat:chat",
-            "Talk with an agent that finds and uses these tools; /help tells what the chat itself can do.",
+            "Chat with an agent that finds and uses these tools; /help lists the commands of the chat.",
         ),
     },
     "Build an agent": {
-        "new": ("run:new", "Write a commented starter app, with a tool of your own, into a new folder."),
-        "run": ("run:run", "Run the app of a YAML file: talk with it, or let it do one task."),
+        "new": ("run:new", "Create a folder with a commented starter app and a first tool."),
+        "run": ("run:run", "Run an app from its YAML file: chat with it, or give it one task."),
         "serve": (
             "serve:serve",
             "Serve an agent over HTTP: a web page at /, the API under /api, AG-UI at /agui, /health and /metrics.",
         ),
-        "schema": ("run:schema", "Write the JSON Schema of an app's file, so that editors complete and check it."),
+        "schema": ("run:schema", "Write the JSON Schema of app files, which lets editors complete and check them."),
     },
-    "Look at tools": {
-        "search": ("search:search", "Find the tools that serve a request, in any language; exit 2 when none does."),
-        "explain": ("search:explain", "Tell why a tool stands where it stands for a request."),
+    "Inspect tools": {
+        "search": ("search:search", "Find the tools for a request in any language; exit code 2 if there are none."),
+        "explain": ("search:explain", "Explain how a tool is ranked for a request."),
         "tools": ("tools:app", "List the tools of a catalog, or show one of them."),
-        "check": ("tools:check", "Look for everything that is wrong with a catalog; exit 2 when something is."),
+        "check": ("tools:check", "Check a catalog for problems; exit code 2 if there are any."),
         "tokens": (
             "tokens:tokens",
-            "Count what the tools cost in each mode: all of them, a line each, or found by search.",
+            "Count the tokens that tools cost in each mode: all schemas, one line per tool, or search.",
         ),
         "bench": ("bench:bench", "Measure the search on your own labelled requests."),
     },
@@ -70,23 +70,22 @@ VERBS = {
         ),
         "sources": (
             "sources:app",
-            "Start the MCP servers of configurations, and tell how they are and what their tools cost.",
+            "Start the configured MCP servers, and show their state and what their tools cost.",
         ),
         "catalog": (
             "catalog:app",
-            "Share a catalog among servers: publish tools, see what it holds, approve changes.",
+            "Manage a catalog that servers share: publish tools, show its content, approve changes.",
         ),
     },
-    "Look after what is kept": {
+    "Manage stored data": {
         "credentials": (
             "credentials:app",
-            "Keep keys and tokens that apps use, of one user or of the app; none is ever shown.",
+            "Manage the keys and tokens that apps use; their values are never shown.",
         ),
-        "sessions": ("sessions:app", "List the conversations that are kept, show, export, import or delete them."),
+        "sessions": ("sessions:app", "List, show, export, import and delete stored conversations."),
         "store": (
             "store:app",
-            "Look after the place where all sessions are kept: a SQLite file, or a PostgreSQL database for many "
-            "replicas.",
+            "Manage the session store: a SQLite file, or a PostgreSQL database that replicas share.",
         ),
     },
 }

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 # --from: where to load tools from; by default, the tools of the reference CMS.
 
-FORMS = "Say `--from package.module:catalog`, `--from tools.py`, `--from folder` or `--from tools.json`."
+FORMS = "Write `--from package.module:catalog`, `--from tools.py`, `--from folder` or `--from tools.json`."
 
 
 def load_catalog(place: str | None, *, calls: bool = False) -> Catalog:
@@ -46,7 +47,7 @@ From: TypeAlias = Annotated[
     Parameter(
         name="--from",
         help="Where the tools are: `package.module:catalog`, a Python file, a folder of Python files "
-        "with their metadata in `tools.yaml`, or a JSON file of definitions. Without it, those of the reference CMS.",
+        "with their metadata in `tools.yaml`, or a JSON file of definitions. By default, those of the reference CMS.",
     ),
 ]
 Flag: TypeAlias = Annotated[bool, Parameter(negative=(), show_default=False)]
@@ -57,8 +58,8 @@ ModeName: TypeAlias = Annotated[
     Literal["direct", "compact", "discovery", "auto"] | None,
     Parameter(
         name="--mode",
-        help="What the model sees of the tools at first: all of them, a line each, a way to find them, or the first "
-        "of these that fits. Takes the place of an app's `tool_injection`; else TOOLCRIB_MODE.",
+        help="What the model sees of the tools at first: all schemas, one line per tool, only a search tool, or the "
+        "first of these that fits. Replaces an app's `tool_injection`; by default TOOLCRIB_MODE.",
     ),
 ]
 
@@ -85,7 +86,7 @@ EmbedderName: TypeAlias = Annotated[
         name="--embedder",
         help="The embedding model: `builtin`, `openai`, `fastembed` or `sentence-transformers`, the last "
         "three with `:model` to choose another model. `openai` is any compatible endpoint: "
-        "TOOLCRIB_EMBEDDER_URL, TOOLCRIB_EMBEDDER_KEY. Without it, `builtin`.",
+        "TOOLCRIB_EMBEDDER_URL, TOOLCRIB_EMBEDDER_KEY. By default, `builtin`.",
     ),
 ]
 
@@ -94,7 +95,7 @@ IndexPlace: TypeAlias = Annotated[
     Literal["memory", "postgres"],
     Parameter(
         name="--index",
-        help="Where the search index is kept: in the `memory` of this process, or with --catalog in its database, "
+        help="Where the search index is: in the `memory` of this process, or with --catalog in its database, "
         "`postgres`, which needs pgvector: all replicas share it, and none has to build it.",
     ),
 ]
@@ -163,6 +164,13 @@ def _servers(path: Path) -> "tuple[McpServer, ...]":
 ReadServers: TypeAlias = "Callable[[Iterable[Path]], tuple[McpServer, ...]]"
 DEFAULT = ".mcp.json"
 SECONDS = 30.0
+
+
+def default_lock(config: Sequence[Path], settings: Settings | None = None) -> Path:
+    """Where the approved definitions of the servers in these files are, if nobody says another place."""
+    paths = [str(path.expanduser().absolute()) for path in config]
+    folder = (settings or Settings.from_environment()).locks
+    return folder / f"{sha256(repr(paths).encode()).hexdigest()[:12]}.lock"
 
 
 def open_sources(

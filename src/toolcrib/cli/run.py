@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 def new(name: str, /, *, folder: Annotated[Path | None, Parameter(name="--in")] = None) -> int:
-    """Write a commented starter app, with a tool of your own, into a new folder.
+    """Create a folder with a commented starter app and a first tool.
 
     Example: `toolcrib new helper`
 
     Args:
-        name: The app's name, and that of its folder.
-        folder: Where to make it; else here.
+        name: The name of the app and of its folder.
+        folder: Where to create it; by default, here.
     """
     from toolcrib.apps.starter import new_app  # late: loads pydantic
 
@@ -99,12 +99,12 @@ def _show(agent: dict[str, Any]) -> None:
 
 
 def schema(*, output: Path | None = None) -> int:
-    """Write the JSON Schema of an app's file, so that editors complete and check it.
+    """Write the JSON Schema of app files, which lets editors complete and check them.
 
     Example: `toolcrib schema --output app.schema.json`
 
     Args:
-        output: The file to write; else it goes to stdout.
+        output: The file to write; by default, stdout.
     """
     from toolcrib.apps.spec import json_schema  # late: loads pydantic
 
@@ -133,24 +133,24 @@ def run(
     json: Json = False,
     verbose: Flag = False,
 ) -> int:
-    """Run the app of a YAML file: talk with it, or let it do one task.
+    """Run an app from its YAML file: chat with it, or give it one task.
 
-    Answers are on stdout, all else on stderr. An app of mode `conversation` talks until you leave, one of mode `task`
-    answers `--message`, its own message, or what stands on stdin, and ends.
+    Answers go to stdout, everything else to stderr. An app of mode `conversation` chats until you leave; one of mode
+    `task` answers `--message`, its own message or stdin, and exits.
 
     Exit codes: 0 answered, 1 the file is wrong, 2 a call waits for confirmation, 3 a key is missing, 4 no answer.
 
     Example: `toolcrib run examples/apps/discovery-bot.yaml --model offline --check`
 
     Args:
-        app: The file.
-        message: Say this, show the answer, and leave.
-        check: Only check the file, and show what the model would see of the tools.
-        session: Its name, to go on with it later; a new one is made when there is none.
-        model: Takes the place of every model in the file, such as `offline`, which needs no key.
-        workdir: Takes the place of the file's work folder.
-        json: Write events as JSON, one a line; with --check, what it found.
-        verbose: Show the logs, with the tracebacks of tools that fail.
+        app: The app's file.
+        message: Send this message, print the answer and exit.
+        check: Only check the file, and show which tools the model would see.
+        session: The session's name, to continue it later; it is created if it does not exist.
+        model: Replaces every model in the file; `offline` needs no key.
+        workdir: Replaces the work folder in the file.
+        json: Write events as JSON, one per line; with --check, the result.
+        verbose: Show the logs, with tracebacks of tools that fail.
     """
     os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # the banner would appear between question and answer
     require("agent", "An app")
@@ -234,3 +234,5 @@ def _warn_about_sources(app: "App") -> None:
     for source in app.sources.sources:
         if source.problem:
             note(f"warning: {source.name} is {source.state}: {source.problem}")
+    if app.held_back:
+        note(f"warning: held back until `toolcrib gateway approve --lock {app.lock}`: {', '.join(app.held_back)}")

@@ -13,10 +13,10 @@ from toolcrib.search.result import SearchResult
 
 
 def explain(query: str, name: str, /, *, source: From = None, embedder: EmbedderName = None, json: Json = False) -> int:
-    """Tell why a tool stands where it stands for a request.
+    """Explain how a tool is ranked for a request.
 
-    What both arms of the search thought of it: rank and score by words, and which of them matched; rank and cosine by
-    meaning, and the tool's nearest text; and the thresholds that decided what became of it.
+    Shows the tool's lexical rank and the words that matched, its dense rank and nearest text, how well request and
+    tool cover each other word by word, and the thresholds behind the decision.
 
     Example: `toolcrib explain "the wifi is down" reset_password --from examples/office`
 
@@ -24,7 +24,8 @@ def explain(query: str, name: str, /, *, source: From = None, embedder: Embedder
         query: A request, in your own words.
         name: The tool's name.
     """
-    explanation = make_index(load_catalog(source), embedder).explain(query, name)
+    catalog = load_catalog(source)
+    explanation = make_index(catalog, embedder).explain(query, catalog.get(name).name)
     if json:
         write_json(asdict(explanation))
     else:
@@ -42,14 +43,14 @@ def search(
     embedder: EmbedderName = None,
     json: Json = False,
 ) -> int:
-    """Find the tools that serve a request, in any language; exit 2 when none does.
+    """Find the tools for a request in any language; exit code 2 if there are none.
 
     Example: `toolcrib search "znajdź wolną salę" --from examples/office`
 
     Args:
         query: What you want to do, in your own words.
-        limit: How many tools at most.
-        explain: Tell why each tool stands where it stands; when none was found, why the nearest was not.
+        limit: The most tools to show.
+        explain: Explain the rank of each tool; if none was found, that of the nearest.
     """
     from toolcrib.search.query import SearchOptions  # late: numpy
 

@@ -66,25 +66,25 @@ def serve(
 ) -> int:
     """Serve an agent over HTTP: a web page at /, the API under /api, AG-UI at /agui, /health and /metrics.
 
-    Without a token the server listens on this machine only. Its address is on stdout; its logs, a JSON object a line,
-    are on stderr. Ctrl-C or SIGTERM ends it: runs that are under way get ten seconds, and what they did is kept.
+    Without a token the server listens on this machine only. It writes its address to stdout, and its logs as JSON
+    lines to stderr. Ctrl-C or SIGTERM ends it: current runs get ten seconds, and their work is kept.
 
     Example: `toolcrib serve app.yaml --port 9000`
 
     Args:
-        app: An app as a YAML file; without one, the tools of --from.
+        app: The YAML file of an app; by default, an agent with the tools of --from.
         model: As in `toolcrib chat`.
-        host: The address to listen on; any but this machine's own needs a token.
+        host: The address to listen on; all but local addresses need a token.
         port: The port; 0 picks a free one.
-        token: Who has it may use the server. `name:token` opens sessions of that tenant only. May be given several
-            times. In TOOLCRIB_TOKEN it is safer: a command line can be seen by others.
-        allow_host: A name by which the server may be called, besides `host`.
-        allow_origin: A page elsewhere that may use it, such as `https://desk.example`.
-        behind_proxy: A proxy of yours stands before it: believe what it says of who calls, and whether by TLS
-            (`X-Forwarded-For`, `X-Forwarded-Proto`). Needs a token.
+        token: A token that clients must send. `name:token` opens sessions of that tenant only. May be given several
+            times. TOOLCRIB_TOKEN is safer: others can see command lines.
+        allow_host: Another host name under which clients reach the server.
+        allow_origin: The origin of a web page that may use the server, such as `https://desk.example`.
+        behind_proxy: The server is behind a proxy of yours: trust its `X-Forwarded-For` and `X-Forwarded-Proto`.
+            Needs a token.
         catalog: Follow the catalog in this database, which `toolcrib catalog publish` fills. The code of its
-            tools comes from --from and --mcp; those without code here are found, and a call says so.
-        mcp: A file that names MCP servers; each is started when a tool of it is first called.
+            tools comes from --from and --mcp; a tool without code here is found, but a call of it fails and says why.
+        mcp: A file that names MCP servers; each is started when one of its tools is first called.
     """
     if app is not None and (source is not None or catalog is not None):
         raise LoadError("An app names its own tools.", hint="Give the file, or --from and --catalog, not both.")
@@ -147,7 +147,8 @@ def _with_spans(served: "Served") -> "Served":
         return served
     from toolcrib.server.tracing import provider_for, traced
 
-    return traced(served, provider_for(settings.traces, served.version), content=settings.trace_content)
+    provider = provider_for(settings.traces, served.version, served.crib.hide_secrets)
+    return traced(served, provider, content=settings.trace_content)
 
 
 def _tools(
@@ -244,16 +245,16 @@ def demo(
     reset: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     browser: Annotated[bool, Parameter(negative="--no-browser")] = True,
 ) -> int:
-    """Show an agent at work: a small CMS with 45 tools, its site beside the chat, in your browser.
+    """Show an agent at work in your browser: a chat beside the site of a small CMS with 45 tools.
 
-    Everything it keeps is in one folder (TOOLCRIB_CMS_DATA, else in the user's data folder), and is there again the
-    next time. Without a key it thinks offline; with one, or with TOOLCRIB_MODEL, a language model does.
+    Its data is in one folder (TOOLCRIB_CMS_DATA, else in the user's data folder) and stays for the next time. Without
+    an API key or TOOLCRIB_MODEL, the offline brain takes the place of a language model.
 
     Example: `toolcrib demo --port 9000`
 
     Args:
         port: The port; 0 picks a free one.
-        reset: Throw away what was changed before, and all talks, and start anew.
+        reset: Delete all changes and conversations of earlier runs first.
         browser: Open the page.
     """
     require("demo", "The demo")

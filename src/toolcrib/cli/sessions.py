@@ -22,10 +22,10 @@ from toolcrib.stores.log import log_of, tool_calls_in
 from toolcrib.stores.record import SessionInfo, SessionRecord, Totals, checked_id
 from toolcrib.stores.store import Store, open_store, shown_place
 
-app = App(name="sessions", help="List the conversations that are kept, show, export, import or delete them.")
+app = App(name="sessions", help="List, show, export, import and delete stored conversations.")
 
 Result = TypeVar("Result")
-Tenant: TypeAlias = Annotated[str, Parameter(help="Whose sessions, where several share a store.", show_default=False)]
+Tenant: TypeAlias = Annotated[str, Parameter(help="The tenant, if several share the store.", show_default=False)]
 Days: TypeAlias = Annotated[float, Parameter(validator=Number(gte=0))]
 
 
@@ -33,7 +33,7 @@ Days: TypeAlias = Annotated[float, Parameter(validator=Number(gte=0))]
 def list_sessions(
     *, limit: int | None = None, store: StorePlace = None, tenant: Tenant = "", json: Json = False
 ) -> int:
-    """List the sessions, those changed last first.
+    """List the sessions, the last changed first.
 
     Example: `toolcrib sessions list --limit 10`
 
@@ -57,7 +57,7 @@ def list_sessions(
 
 @app.command
 def show(id: str, /, *, store: StorePlace = None, tenant: Tenant = "", json: Json = False) -> int:
-    """Show what a session remembers, what it used up and what it waits for.
+    """Show a session's memory, its usage and the confirmations it waits for.
 
     Example: `toolcrib sessions show 3f9c2a71d04be865`
 
@@ -85,14 +85,14 @@ def export(
     store: StorePlace = None,
     tenant: Tenant = "",
 ) -> int:
-    """Write all of a session as one JSON document, or its log.
+    """Write a session as one JSON document, or its log.
 
     Example: `toolcrib sessions export 3f9c2a71d04be865 --output session.json`
 
     Args:
         id: The session's id.
-        output: The file to write; else it goes to stdout.
-        jsonl: Only the log: what happened, one event a line, with durations and tokens.
+        output: The file to write; by default, stdout.
+        jsonl: Only the log: one event per line, with durations and tokens.
     """
     record = _read(id, store, tenant)
     if jsonl:
@@ -112,13 +112,13 @@ def export(
 
 @app.command(name="import")
 def import_session(file: Path, /, *, id: str | None = None, store: StorePlace = None, tenant: Tenant = "") -> int:
-    """Take a session in that was exported, from this machine or another.
+    """Import a session that was exported here or on another machine.
 
     Example: `toolcrib sessions import session.json`
 
     Args:
-        file: What `export` wrote.
-        id: Another id for it, when its own is taken.
+        file: The file that `export` wrote.
+        id: Another id for the session, if its own is taken.
     """
     from toolcrib.stores.export import from_document  # late: loads pydantic
 
@@ -134,13 +134,13 @@ def import_session(file: Path, /, *, id: str | None = None, store: StorePlace = 
 
 @app.command
 def delete(id: str, /, *more: str, store: StorePlace = None, tenant: Tenant = "") -> int:
-    """Forget sessions, with all that belongs to them.
+    """Delete sessions with everything that belongs to them.
 
     Example: `toolcrib sessions delete 3f9c2a71d04be865`
 
     Args:
         id: The session's id.
-        more: Others to forget with it.
+        more: More ids.
     """
     ids = (id, *more)
 
@@ -157,12 +157,12 @@ def delete(id: str, /, *more: str, store: StorePlace = None, tenant: Tenant = ""
 
 @app.command
 def purge(*, days: Days, store: StorePlace = None, tenant: Tenant = "") -> int:
-    """Forget the sessions that were not changed for some days; open ones stay.
+    """Delete the sessions that have not changed for some days; open ones stay.
 
     Example: `toolcrib sessions purge --days 30`
 
     Args:
-        days: How long they must have been left alone.
+        days: The days without a change.
     """
     count = _with(_there(store), tenant, lambda kept: kept.purge(timedelta(days=days)))
     note(f"{count} session{'' if count == 1 else 's'} deleted")

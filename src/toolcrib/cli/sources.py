@@ -40,12 +40,12 @@ def login(
     timeout: float = LOGIN_SECONDS,
     no_browser: Flag = False,
 ) -> int:
-    """Log in to an MCP server elsewhere. Its page opens in your browser; the login is kept.
+    """Log in to a remote MCP server. Its page opens in your browser; the login is kept.
 
     The server says where its users log in (OAuth). Tokens are kept in your data folder, readable by you alone, and
-    renewed when they are over. The gateway and apps use them; what is running takes a new login at its next try.
+    renewed when they expire. The gateway and apps use them; those that run use a new login at their next try.
 
-    Some servers register no programs by themselves. Register one on their page for developers, with the address
+    Some servers do not let programs register themselves. Register one on their page for developers, with the address
     http://127.0.0.1/callback, and give its --client-id; it is kept for the next login.
 
     Example: `toolcrib sources login github .mcp.json`
@@ -54,12 +54,12 @@ def login(
 
     Args:
         name: The server, as its configuration names it.
-        config: Files that name servers, also apps; `.mcp.json` if none is given.
-        client_id: The program as which the server knows us, if it registers none by itself.
-        client_secret_env: The environment variable that holds that program's secret, if it has one.
-        callback_port: The port in the program's address, where the server wants it exactly; 0 is any that is free.
+        config: Files that name servers, also apps; by default `.mcp.json`.
+        client_id: The registered program, if the server does not let us register.
+        client_secret_env: The environment variable with that program's secret, if it has one.
+        callback_port: The port in the program's address, if the server compares it; 0 is any free port.
         timeout: How long to wait for you, in seconds.
-        no_browser: Only show the address of the page.
+        no_browser: Only print the address of the page.
     """
     require_mcp("A login")
     from toolcrib.sources.mcp.login import log_in
@@ -78,13 +78,13 @@ def login(
 
 
 def logout(name: str, *config: Path) -> int:
-    """Forget the login of an MCP server.
+    """Delete the login of an MCP server.
 
     Example: `toolcrib sources logout github`
 
     Args:
         name: The server, as its configuration names it.
-        config: Files that name servers, also apps; `.mcp.json` if none is given.
+        config: Files that name servers, also apps; by default `.mcp.json`.
     """
     require_mcp("A login")
     from toolcrib.sources.mcp.login import LoginFile
@@ -141,15 +141,15 @@ class SourceLine:
 
 @app.default
 def sources(*config: Path, timeout: float = SECONDS, log: Flag = False, json: Json = False) -> int:
-    """Start the MCP servers of configurations, and tell how they are and what their tools cost.
+    """Start the configured MCP servers, and show their state and what their tools cost.
 
-    Read are the files of Claude, Cursor, VS Code, Gemini and Windsurf, apps, and OpenAPI documents. Every server
-    that is not switched off is started, asked for its tools, and stopped again.
+    It reads the files of Claude, Cursor, VS Code, Gemini and Windsurf, apps, and OpenAPI documents. Every server
+    that is not disabled is started, asked for its tools, and stopped.
 
     Example: `toolcrib sources .mcp.json ~/.cursor/mcp.json`
 
     Args:
-        config: Files that name servers; `.mcp.json` if none is given.
+        config: Files that name servers; by default `.mcp.json`.
         timeout: How long a server may take to start, in seconds.
         log: Show the last lines that servers on this machine wrote to stderr.
     """

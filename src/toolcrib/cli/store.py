@@ -203,28 +203,28 @@ def _open_lines(file: Path) -> Generator[TextIO]:
 
 app = App(
     name="store",
-    help="Look after the place where all sessions are kept: a SQLite file, or a PostgreSQL database for many replicas.",
+    help="Manage the session store: a SQLite file, or a PostgreSQL database that replicas share.",
 )
 
 Result = TypeVar("Result")
 TenantOnly: TypeAlias = Annotated[
-    str | None, Parameter(name="--tenant", help="Only this tenant's sessions; else those of all.", show_default=False)
+    str | None, Parameter(name="--tenant", help="Only the sessions of this tenant.", show_default=False)
 ]
 DryRun: TypeAlias = Annotated[
-    bool, Parameter(name="--dry-run", negative=(), show_default=False, help="Only say what would be done.")
+    bool, Parameter(name="--dry-run", negative=(), show_default=False, help="Only show what would be done.")
 ]
 Overwrite: TypeAlias = Annotated[
     bool,
-    Parameter(negative=(), show_default=False, help="Replace sessions that are there already and differ."),
+    Parameter(negative=(), show_default=False, help="Replace existing sessions that differ."),
 ]
 Days: TypeAlias = Annotated[float, Parameter(validator=Number(gte=0))]
 
 
 @app.command
 def status(*, store: StorePlace = None, json: Json = False) -> int:
-    """Show where sessions are kept, in which form, and how much is there. Changes nothing.
+    """Show where sessions are stored, the schema version and the counts. Changes nothing.
 
-    Exit code 2 says that the place is not there yet, or that its tables are of an older form.
+    Exit code 2 means that the store does not exist yet, or that its schema is of an older version.
 
     Example: `toolcrib store status --store postgresql://crib@db.example/crib`
     """
@@ -240,11 +240,11 @@ def status(*, store: StorePlace = None, json: Json = False) -> int:
 def migrate(
     *, to: str | None = None, store: StorePlace = None, overwrite: Overwrite = False, dry_run: DryRun = False
 ) -> int:
-    """Make the tables or bring them up to date; with `--to`, copy every session to another store.
+    """Create or migrate the tables; with `--to`, copy every session to another store.
 
     Any number of replicas may start, or run this, at once. A copy takes all tenants with messages, working memory,
-    confirmations, usage and logs, and each session is compared when it has arrived. The old store stays as it is.
-    When it is broken off, run it again: what has arrived is passed over.
+    confirmations, usage and logs, and each session is compared after it was copied. The old store does not change.
+    If it is interrupted, run it again: it skips what was copied.
 
     Examples: `toolcrib store migrate`,
     `toolcrib store migrate --store sessions.db --to postgresql://crib@db.example/crib`
@@ -258,26 +258,26 @@ def migrate(
         return _with(place, lambda here: copy_store(here, to, overwrite=overwrite, dry_run=dry_run))
     before = _with(place, lambda here: here.status())
     if before.form == before.newest_form:
-        note(f"{before.place} is up to date (form {before.form})")
+        note(f"{before.place} is up to date (schema version {before.form})")
     elif dry_run:
-        note(f"{before.place} would go from form {before.form} to {before.newest_form}")
+        note(f"{before.place} would be migrated from schema version {before.form} to {before.newest_form}")
     else:
         _with(place, lambda here: here.migrate())
-        note(f"{before.place} went from form {before.form} to {before.newest_form}")
+        note(f"{before.place} was migrated from schema version {before.form} to {before.newest_form}")
     return 0
 
 
 @app.command
 def gc(*, days: Days, tenant: TenantOnly = None, store: StorePlace = None, dry_run: DryRun = False) -> int:
-    """Forget the sessions of all tenants that were not changed for some days; open ones stay.
+    """Delete the sessions of all tenants that have not changed for some days; open ones stay.
 
-    Also forgets who held a session and died, and gives the space back that SQLite keeps (PostgreSQL does that itself).
-    A session's log goes with it: write `toolcrib store audit` first, if you must keep who called what.
+    Also deletes leases of processes that died, and frees the space that SQLite keeps (PostgreSQL does so by itself).
+    A session's log is deleted with it: run `toolcrib store audit` first if you must keep a record of calls.
 
     Example: `toolcrib store gc --days 90 --dry-run`
 
     Args:
-        days: How long they must have been left alone.
+        days: The days without a change.
     """
     place = _place(store)
     _refuse_missing(place)
@@ -294,18 +294,18 @@ def export(
     store: StorePlace = None,
     rescue: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
 ) -> int:
-    """Write every session of every tenant as JSON Lines: a backup, or the way to another store.
+    """Write every session of every tenant as JSON Lines, for a backup or another store.
 
-    Nothing is left out: messages, working memory, confirmations, usage and logs. Treat the file as you treat the
-    conversations in it. It works on a file that cannot be written, too, such as one on a read-only disk.
+    The file has everything: messages, working memory, confirmations, usage and logs. Protect it as you protect the
+    conversations in it. The store itself may be read-only.
 
     Examples: `toolcrib store export --output sessions.jsonl`,
     `toolcrib store export --rescue --output sessions.jsonl`
 
     Args:
-        output: The file to write; else it goes to stdout.
-        rescue: The SQLite file is damaged: write the sessions that are whole and name those that are not. Exit code 1
-            says that there are some. The file is not changed.
+        output: The file to write; by default, stdout.
+        rescue: Of a damaged SQLite file, write the sessions that are intact and name the others. Exit code 1 means that
+            there are others. The file is not changed.
     """
     place = _place(store)
     _refuse_missing(place)
@@ -318,7 +318,7 @@ def export(
 
 @app.command
 def check(*, store: StorePlace = None) -> int:
-    """Check a SQLite file and every record in it against its checksum. Changes nothing; exit code 1 says: damaged.
+    """Check a SQLite file and the checksum of every record. Changes nothing; exit code 1 if it is damaged.
 
     When a file is opened, its structure is checked, of one beyond 256 MB that of the small tables, and each record is
     checked when it is read. This command checks everything, such as a backup before you need it.
@@ -339,9 +339,9 @@ def import_store(
     overwrite: Overwrite = False,
     dry_run: DryRun = False,
 ) -> int:
-    """Take in what `export` wrote, from this store, another, or another kind of store.
+    """Import the sessions of a file that `export` wrote, from any store.
 
-    The whole file is checked first. A session that is there already and the same is passed over; one that differs
+    The whole file is checked first. A session that exists already and is equal is skipped; one that differs
     stops the import before anything is written, unless you give `--overwrite`.
 
     Example: `toolcrib store import sessions.jsonl --store postgresql://crib@db.example/crib`
@@ -354,10 +354,10 @@ def import_store(
 
 @app.command
 def audit(*, tenant: TenantOnly = None, store: StorePlace = None) -> int:
-    """Write who called what, as JSON Lines: calls, questions to users and their answers, without any value.
+    """Write an audit log as JSON Lines: calls, questions to users and their answers, without values.
 
-    Arguments stand as a digest: the same for the same arguments. It is made from the sessions' logs, which have
-    everything; a session that is deleted takes its log along.
+    Arguments are written as a digest, which is equal for equal arguments. The source is the sessions' logs, which have
+    everything; a session's log is deleted with it.
 
     Example: `toolcrib store audit > calls.jsonl`
     """
@@ -369,16 +369,16 @@ def audit(*, tenant: TenantOnly = None, store: StorePlace = None) -> int:
 
 
 def _show(found: StoreStatus) -> None:
-    form = str(found.form) if found.form == found.newest_form else f"{found.form}, the newest is {found.newest_form}"
-    table = Columns(("what", "there"))
+    version = str(found.form) if found.form == found.newest_form else f"{found.form}, the newest is {found.newest_form}"
+    table = Columns(("property", "value"))
     table.add("store", f"{found.engine}, {found.place}")
-    table.add("form", form if found.form else "not there yet")
+    table.add("schema version", version if found.form else "none yet")
     for name, value in asdict(found).items():
         if isinstance(value, int) and not name.endswith("form"):
             table.add(name.replace("_", " "), f"{value:,}")
     table.show()
     if found.form != found.newest_form:
-        note("Bring it up with: toolcrib store migrate")
+        note("migrate it with: toolcrib store migrate")
 
 
 def _with(place: str, work: Callable[[StoreAdmin], Awaitable[Result]]) -> Result:

@@ -21,10 +21,10 @@ def tokens(
     per_day: int = REQUESTS,
     json: Json = False,
 ) -> int:
-    """Count what the tools cost in each mode: all of them, a line each, or found by search.
+    """Count the tokens that tools cost in each mode: all schemas, one line per tool, or search.
 
-    Counted is what tools add to a request: definitions, lists, searches with their results, protocols; not your prompt
-    and not the talk. The searches are for two of the catalog's own tools.
+    Counts what tools add to a request: definitions, lists, searches with their results, protocols; not your prompt or
+    the conversation. The searches are for two of the catalog's own tools.
 
     Example: `toolcrib tokens --from examples/office --window 16000`
 
@@ -32,11 +32,11 @@ def tokens(
 
     Args:
         window: The model's context window, in tokens.
-        share: How much of it tools may take.
-        model: Whose prices and wire form to use; `provider:name` if a name alone is not clear.
-        mix: Also the cost of a day, for this mix: the shares of requests that are answered without a search, after
-            one, and after two.
-        per_day: Requests a day, for the mix.
+        share: The share of the window that tools may take.
+        model: The model whose prices and wire format to use; `provider:name` if the name is ambiguous.
+        mix: Also show the daily cost for this mix: the shares of requests that need no search, one search, and
+            two.
+        per_day: Requests per day, for the mix.
     """
     table = asyncio.run(cost_table(load_catalog(source), window=window, share=share, model=model))
     daily = () if mix is None else daily_costs(table, _shares(mix), per_day)

@@ -33,15 +33,15 @@ def check(
     embedder: EmbedderName = None,
     json: Json = False,
 ) -> int:
-    """Look for everything that is wrong with a catalog; exit 2 when something is.
+    """Check a catalog for problems; exit code 2 if there are any.
 
-    Every tool must be found in the first 3 by each of its own phrases, and in the first 5 by its description said in
-    other words. Tools that take each other's requests are listed, but are no failure.
+    Every tool must be among the first 3 hits for each of its phrases, and among the first 5 for its description in
+    other words. Tools that win each other's requests are listed, but are not a failure.
 
     Example: `toolcrib check --from examples/office`
 
     Args:
-        search: Ask for every tool by its own words, and see whether it is found.
+        search: Search for every tool by its own texts.
     """
     catalog = load_catalog(source)
     found: list[Trouble] = [*catalog.check(), *(hard_to_find(catalog, embedder) if search else ())]
@@ -80,7 +80,7 @@ app = App(name="tools", help="List the tools of a catalog, or show one of them."
 
 @app.command(name="list")
 def list_tools(*, source: From = None, category: str | None = None, json: Json = False) -> int:
-    """List the tools, one a line.
+    """List the tools, one per line.
 
     Example: `toolcrib tools list --from examples/office`
 
@@ -101,7 +101,7 @@ def list_tools(*, source: From = None, category: str | None = None, json: Json =
 
 @app.command
 def show(name: str, /, *, source: From = None, json: Json = False) -> int:
-    """Show all of one tool: its words, parameters and protocol.
+    """Show one tool: its texts, parameters and protocol.
 
     Example: `toolcrib tools show send_mail --from examples/office`
 

@@ -176,7 +176,7 @@ class PostgresApprovals:
     def approves(self, name: str, pin: Pin) -> bool:
         """Whether somebody approved this definition of this tool, from this source."""
         held = self.pins.get(name)
-        return held is not None and held.source == pin.source and held.digest == pin.digest
+        return held is not None and held.approves(pin)
 
     def approve(self, pins: Mapping[str, Pin]) -> None:
         """Approve these from now on, for all; kept when this returns."""

@@ -1,7 +1,8 @@
 """The tools of an index: both arms know a tool by the same id."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, count, pairwise
 from typing import Protocol, TypeAlias
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from toolcrib.search.dense import DenseIndex, Similarity, passages
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
 from toolcrib.search.embedders.embedder import Embedder
-from toolcrib.search.kernels.rows import Vectors
+from toolcrib.search.kernels.rows import Places, Vectors
 from toolcrib.search.lexical import LexicalIndex, QueryTerm
 from toolcrib.search.rerank import LateInteraction
 from toolcrib.search.result import MAX_COMPANIONS, Hit, companion_reason, likely_hits, match_reason, with_companions
@@ -65,6 +66,8 @@ _NAMES = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")  # anything that can be the name
 
 
 TOOLS_AT_ONCE = 500
+GAP = 1 << 32  # between the places of two names
+ONE_BY_ONE = 64  # names; more are sorted together with all others
 
 
 class Corpus:
@@ -86,7 +89,7 @@ class Corpus:
         ] = {}  # ids by the words of the name: `get_page` and `getPage` are the same
         self._unembedded: dict[int, None] = {}  # tools that are not embedded yet
         self._outdated: dict[int, None] = {}  # tools whose vectors do not reflect their usage yet
-        self._committed = True
+        self._order = NameOrder()
 
     def __len__(self) -> int:
         return len(self._tools)
@@ -103,6 +106,11 @@ class Corpus:
         return self._tools[tool_id]
 
     @property
+    def order(self) -> Places:
+        """The place of each id among tools with equal scores: that of its name, whatever was added first."""
+        return self._order.places
+
+    @property
     def has_pending(self) -> bool:
         """Whether tools wait to be embedded."""
         return bool(self._unembedded or self._outdated)
@@ -117,12 +125,12 @@ class Corpus:
         whole = " ".join(words(query))
         if alike := self._spelled.get(whole):
             exact = self._ids.get(query.strip())
-            return sorted(alike, key=lambda tool_id: tool_id != exact)
+            return sorted(alike, key=lambda tool_id: (tool_id != exact, self._tools[tool_id].name))
         named = dict.fromkeys(self._ids[token] for token in names_in(query) if token in self._ids)
         return [tool_id for tool_id in named if len(words(self._tools[tool_id].name)) > 1]
 
     def apply(self, removed: Sequence[str], added: Sequence[Tool]) -> None:
-        """Remove and add tools. Searches see the change after `commit`."""
+        """Remove and add tools: many at a time cost little more than one."""
         for name in removed:
             if (tool_id := self._ids.pop(name, None)) is not None:
                 tool = self._tools.pop(tool_id)
@@ -133,6 +141,7 @@ class Corpus:
                 self._unembedded.pop(tool_id, None)
                 self._outdated.pop(tool_id, None)
                 self._free.append(tool_id)
+                self._order.remove(name)
                 self.lexical.remove(tool_id)
                 self.meanings.remove(tool_id)
                 if self.dense is not None:
@@ -147,13 +156,8 @@ class Corpus:
         if self.dense is not None:
             self.dense.make_room(self._size)
         self.lexical.add(with_ids)
-        self._committed = False
-
-    def commit(self) -> None:
-        """Make the lexical arm current."""
-        if not self._committed:
-            self.lexical.commit()
-            self._committed = True
+        self._order.add([tool.name for tool in added], self._ids)
+        self.lexical.order = self.order
 
     def embed_pending(self) -> None:
         """Make the dense arm current. Raises `EmbedderError` when the embedder cannot answer; nothing is lost then."""
@@ -166,7 +170,7 @@ class Corpus:
         """The similarity of the allowed tools to each vector; empty when there is no dense arm yet."""
         if self.dense is None:
             return []
-        return self.dense.similarities(vectors, allowed)
+        return self.dense.similarities(vectors, allowed, self.order)
 
     def queue_update(self, tool_id: int) -> None:
         """Update the vector of a tool from its usage at the next `embed_pending`."""
@@ -195,6 +199,39 @@ class Corpus:
         for tool_id, own, requests in zip(tool_ids, owns, queries, strict=True):
             dense.replace_vector(tool_id, moved_toward(own, requests) if len(requests) else own)
         self._outdated.clear()
+
+
+class NameOrder:
+    """Where the name of each tool stands among all names, by id."""
+
+    def __init__(self) -> None:
+        self.places: Places = np.zeros(0, dtype=np.int64)  # increasing, with gaps for names to come
+        self._names: list[str] = []  # sorted
+
+    def remove(self, name: str) -> None:
+        """Remove a name."""
+        del self._names[bisect_left(self._names, name)]
+
+    def add(self, names: Sequence[str], ids: Mapping[str, int]) -> None:
+        """Add names; `ids` has all that there are."""
+        missing = max((ids[name] for name in names), default=-1) + 1 - len(self.places)
+        if missing > 0:
+            self.places = np.concatenate([self.places, np.zeros(missing, dtype=np.int64)])
+        if len(names) > ONE_BY_ONE:
+            self._names = sorted([*self._names, *names])
+            self._spread(ids)
+            return
+        for name in names:
+            at = bisect_left(self._names, name)
+            before = int(self.places[ids[self._names[at - 1]]]) if at else 0
+            after = int(self.places[ids[self._names[at]]]) if at < len(self._names) else before + 2 * GAP
+            self._names.insert(at, name)
+            self.places[ids[name]] = (before + after) // 2
+            if after - before < 2:
+                self._spread(ids)
+
+    def _spread(self, ids: Mapping[str, int]) -> None:
+        self.places[[ids[name] for name in self._names]] = np.arange(1, len(self._names) + 1) * GAP
 
 
 def names_in(query: str) -> list[str]:
@@ -257,7 +294,7 @@ def similar(corpus: Corpus, tool_id: int, limit: int, *, is_lexical: bool = Fals
         return _similar_words(corpus, tool_id, limit)
     scores = dense.scores(dense.vector(tool_id)[None])[0]
     others = [other for other, _ in corpus if other != tool_id and dense.alive[other]]
-    others.sort(key=lambda other: (-scores[other], other))
+    others.sort(key=lambda other: (-scores[other], corpus.tool(other).name))
     return tuple(
         Hit(name=corpus.tool(other).name, score=float(scores[other]), why=match_reason(())) for other in others[:limit]
     )

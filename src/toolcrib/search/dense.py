@@ -154,13 +154,15 @@ class DenseIndex:
             kernels.scores(query, *arrays, self._alive, self._read_at_most, WHOLE, ABSENT, row)
         return scores
 
-    def similarities(self, queries: Vectors, allowed: NDArray[np.bool_] | None = None) -> list["Similarity"]:
-        """The similarity of the allowed tools to each query."""
+    def similarities(
+        self, queries: Vectors, allowed: NDArray[np.bool_] | None = None, order: Places | None = None
+    ) -> list["Similarity"]:
+        """The similarity of the allowed tools to each query; `order` decides between equals."""
         scores = self.scores(queries)
         present = None if self.full else self._alive
         if allowed is not None:
             present = self._alive & allowed[: len(self)]
-        return [Similarity.of(row, present) for row in scores]
+        return [Similarity.of(row, present, order) for row in scores]
 
     def nearest_passage(self, query: Vectors, tool_id: int) -> int:
         """The index of the nearest text of a tool in `passages`; 0 is the whole."""
@@ -204,11 +206,13 @@ class Similarity(NamedTuple):
     spread: float
 
     @classmethod
-    def of(cls, scores: NDArray[np.float32], alive: NDArray[np.bool_] | None = None) -> "Similarity":
+    def of(
+        cls, scores: NDArray[np.float32], alive: NDArray[np.bool_] | None = None, order: Places | None = None
+    ) -> "Similarity":
         """From the scores of a dense arm; only the tools that are `alive` count, if that is given."""
         if alive is not None:
             scores = np.where(alive, scores, np.float32(ABSENT))
-        nearest, tools, total, squares = kernels.nearest(scores, DEPTH, ABSENT)
+        nearest, tools, total, squares = kernels.nearest(scores, DEPTH, ABSENT, order)
         mean, spread = mean_and_spread(total, squares, tools) if tools else (0.0, 1.0)
         return cls(scores=scores, nearest=nearest, mean=mean, spread=spread)
 

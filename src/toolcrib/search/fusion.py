@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from toolcrib.search import kernels
 from toolcrib.search.dense import ABSENT, DEPTH, Floats, Similarity
+from toolcrib.search.kernels.rows import Places
 from toolcrib.search.lexical import LexicalFeatures, LexicalMatch
 from toolcrib.search.rerank import Coverage, LateInteraction
 
@@ -145,13 +146,18 @@ class Fusion:
         )
         return probabilities
 
-    def ranking(self, whole: Candidates, parts: Sequence[Candidates]) -> list[tuple[int, float]]:
-        """Tool ids with their probabilities, best first. Each part of a query may want a tool of its own."""
+    def ranking(
+        self, whole: Candidates, parts: Sequence[Candidates], order: Places | None = None
+    ) -> list[tuple[int, float]]:
+        """Tool ids with their probabilities, best first; `order` decides between equals.
+
+        Each part of a query may want a tool of its own.
+        """
         candidates = [whole, *parts]
         probabilities = [self.probabilities(one) for one in candidates]
         weights = _weights(probabilities) if parts else [1.0]
         tool_ids = [one.tool_ids for one in candidates]
-        return kernels.ranked(tool_ids, probabilities, weights, DEEPEST)
+        return kernels.ranked(tool_ids, probabilities, weights, order, DEEPEST)
 
     @cached_property
     def _trust(self) -> Network:

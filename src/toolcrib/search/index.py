@@ -240,7 +240,6 @@ class ToolIndex:
         """Rank the tools and decide. Hold the lock until the hits are built: ids are valid only while it is held."""
         query, where = pending.query, pending.where
         if pending.changes != self._changes:
-            self._corpus.commit()
             words = self._runner.lexical_pass(query.words.texts, self._allowed(where), query.strategy)
             query = query._replace(words=words)
         result = self._runner.finish(query, None if self._corpus.dense is None else pending.vectors)
@@ -264,16 +263,21 @@ class ToolIndex:
         )
 
     def _follow(self) -> None:
-        """Apply what the catalog announced, without the embedder."""
-        while self._announced:
-            change = self._announced.popleft()
-            self._corpus.apply(change.removed, change.added)
-            self._changes += 1
+        """Apply what the catalog announced, without the embedder: all at once, a tool that changed often only once."""
+        # Not what comes meanwhile: catalogs can change faster than an index reads.
+        if waiting := [self._announced.popleft() for _ in range(len(self._announced))]:
+            removed, added = dict[str, None](), dict[str, Tool]()
+            for change in waiting:
+                for name in change.removed:
+                    added.pop(name, None)
+                    removed[name] = None
+                added.update((tool.name, tool) for tool in change.added)
+            self._corpus.apply(list(removed), list(added.values()))
+            self._changes += len(waiting)
 
     def _catch_up(self, *, is_lexical: bool) -> tuple[str, ...]:
         """Make both arms current, or the lexical one alone; gives warnings when the dense arm could not be."""
         self._follow()
-        self._corpus.commit()
         if is_lexical or not self._corpus.has_pending:
             return ()
         return self._fallible.run(self._corpus.embed_pending)[1]

@@ -1,25 +1,29 @@
-"""The lexical arm: which tools share words with the request. BM25 by Tantivy over all parts of a tool at once.
+"""The lexical arm: which tools share words with the request. BM25 over all parts of a tool at once.
 
 A part's weight is how often its words are counted, as in BM25F. Scoring each part as a field of its own and adding up
 the scores was worse on every set: a word in two parts counted twice, and the shortest part decided.
+
+The loop is ours because the same tools must give the same answer whatever was added or removed before. Tantivy counts
+removed documents until it merges its segments, and puts equal scores in the order in which documents came.
 """
 
 import re
 from array import array
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from math import log, log1p
 from sys import intern
-from time import sleep
-from typing import NamedTuple, Protocol, TypeAlias, cast
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from tantivy import Document, Index, Occur, Query, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
+import numpy as np
+from numpy.typing import NDArray
 
 from toolcrib.search import kernels
 from toolcrib.search.dense import parameter_texts
 from toolcrib.search.kernels.plain import leads
+from toolcrib.search.kernels.rows import Floats64, GrowingRows, Places
 from toolcrib.search.text import brands, content_words, is_unspaced, word_terms, words
 from toolcrib.search.typos import Vocabulary, corrected, is_one_edit_apart
 from toolcrib.tools.tool import Tool
@@ -103,17 +107,22 @@ def guess_strength(term: QueryTerm) -> float:
 
 
 def _rarity(found: Sequence[str], frequency: Mapping[str, int], tools: int) -> float:
-    most = max([frequency[term] for term in found], default=0)
-    return log(1 + (tools - most + 0.5) / (most + 0.5))
+    return term_rarity(max([frequency[term] for term in found], default=0), tools)
+
+
+def term_rarity(holders: int, tools: int) -> float:
+    """The inverse document frequency of a term that `holders` of the tools contain."""
+    return log(1 + (tools - holders + 0.5) / (holders + 0.5))
 
 
 # How often a word is counted, by the part of the tool it stands in.
 WEIGHTS = {"name": 2, "phrases": 1, "description": 1, "category": 1, "parameters": 1}
-HEAP_BYTES = 16_000_000
-TIDY_SECONDS = 0.002
+K1, B = 1.2, 0.75  # of BM25: how soon repetition stops to count, and how much the length of a text does
+MOST_COUNTED = 255  # a posting is the id of a tool above 8 bits of the count
 READ = 4_096  # query words that are cached
 
-_Read: TypeAlias = tuple[QueryTerm, list[tuple[Occur, Query]]]  # a query word, and its Tantivy queries
+_Postings: TypeAlias = "array[int]"
+_Read: TypeAlias = tuple[QueryTerm, list[_Postings], list[float]]  # a query word, and the postings of its terms
 
 
 class LexicalMatch(NamedTuple):
@@ -131,84 +140,65 @@ class LexicalMatch(NamedTuple):
 
 
 class LexicalIndex:
-    """A BM25 index of tools, by ids that the caller gives."""
+    """A BM25 index of tools, by ids that the caller gives.
+
+    Of equal scores the tool with the lower `order` comes first; without an order, the lower id.
+    """
 
     def __init__(self) -> None:
-        builder = SchemaBuilder()
-        builder.add_integer_field("number", stored=False, indexed=True, fast=True)
-        builder.add_text_field("text", stored=False, tokenizer_name="terms", index_option="freq")
-        self._schema = builder.build()
-        self._index = Index(self._schema)
-        # We tokenize: our terms, separated by spaces, are the same for tools and queries.
-        self._index.register_tokenizer("terms", TextAnalyzerBuilder(Tokenizer.whitespace()).build())
-        self._writer = self._index.writer(heap_size=HEAP_BYTES, num_threads=1)
-        self._searcher = self._index.searcher()
+        self.order: Places | None = None
         self._vocabulary = Vocabulary()
         self._read: dict[str, _Read] = {}  # query words; cleared at each change
         self._words: dict[int, tuple[str, ...]] = {}  # of each tool, each word once
         self._frequency: dict[str, int] = {}  # document frequency of each term
-        self._postings: dict[
-            str, array[int]
-        ] = {}  # postings of each term, sorted: Tantivy does not say which terms one tool has
+        self._postings: dict[str, _Postings] = {}  # of each term, sorted
+        self._lengths = GrowingRows(1, np.int32)  # of each tool's text, in terms; 0 without a tool
+        self._norms: Floats64 | None = None  # what BM25 makes of the lengths; None after a change
 
     def __len__(self) -> int:
         return len(self._words)
 
     def add(self, tools: Sequence[tuple[int, Tool]]) -> None:
-        """Add tools; searches see them after `commit`."""
-        self._read.clear()
+        """Add tools under unused ids."""
+        self._changed(max((tool_id + 1 for tool_id, _ in tools), default=0))
         fresh: defaultdict[str, list[int]] = defaultdict(list)  # new postings by term
         for tool_id, tool in tools:
             parts = part_words(tool)
             # Interned: the tools of a catalog share a few thousand words.
             terms = {intern(word): word_terms(word) for word in dict.fromkeys(chain.from_iterable(parts))}
             self._words[tool_id] = tuple(terms)
-            for term in set(chain.from_iterable(terms.values())):
-                fresh[term].append(tool_id)
             counted = (word for part, weight in zip(parts, WEIGHTS.values(), strict=True) for word in part * weight)
-            document = Document()
-            document.add_integer("number", tool_id)
-            document.add_text("text", " ".join(chain.from_iterable(terms[word] for word in counted)))
-            self._writer.add_document(document)
+            counts = Counter(chain.from_iterable([terms[word] for word in counted]))
+            for term, count in counts.items():
+                fresh[term].append(tool_id << 8 | min(count, MOST_COUNTED))
+            self._lengths.view[tool_id] = counts.total()
         self._vocabulary.add_all(self._words[tool_id] for tool_id, _ in tools)
-        for term, tool_ids in fresh.items():
-            self._hold(term, sorted(tool_ids))
+        for term, postings in fresh.items():
+            self._hold(term, sorted(postings))
 
     def remove(self, tool_id: int) -> None:
-        """Remove a tool; searches stop seeing it after `commit`."""
-        self._read.clear()
-        self._writer.delete_documents_by_term("number", tool_id)
+        """Remove a tool."""
+        self._changed()
         own = self._words.pop(tool_id)
+        self._lengths.view[tool_id] = 0
         for term in set(chain.from_iterable(map(word_terms, own))):
             self._frequency[term] -= 1
             postings = self._postings[term]
-            del postings[bisect_left(postings, tool_id)]
+            del postings[bisect_left(postings, tool_id << 8)]
             if not postings:
                 del self._frequency[term], self._postings[term]
         self._vocabulary.remove(own)
 
-    def commit(self) -> None:
-        """Make additions and removals visible to searches."""
-        self._writer.commit()
-        # Tantivy cleans up for a moment after a commit; a reload during that waits a tenth of a second.
-        sleep(TIDY_SECONDS)
-        self._index.reload()
-        self._searcher = self._index.searcher()
-
     def search(self, text: str, limit: int) -> LexicalMatch:
         """The `limit` tools with the highest BM25 scores for a text."""
         read = [self._remembered(word) for word in query_words(text, self._frequency)]
-        terms = tuple([word for word, _ in read])
-        parts = list(chain.from_iterable([queries for _, queries in read]))
-        # Tantivy allocates memory for the whole limit, and aborts the process when there is not enough.
+        terms = tuple([word for word, _, _ in read])
+        postings = list(chain.from_iterable([own for _, own, _ in read]))
         limit = min(limit, len(self))
-        if not parts or limit <= 0:
+        if not postings or limit <= 0:
             return LexicalMatch(tool_ids=(), scores=(), terms=terms)
-        found = self._searcher.search(Query.boolean_query(parts), limit, count=False).hits
-        # The field holds whole numbers; its reader is typed for every kind of field.
-        tool_ids = self._searcher.fast_field_values("number", [address for _, address in found])
-        scores = tuple([score for score, _ in found])
-        return LexicalMatch(tool_ids=tuple(cast("list[int]", tool_ids)), scores=scores, terms=terms)
+        weights = list(chain.from_iterable([own for _, _, own in read]))
+        return LexicalMatch(*kernels.highest_by_words(postings, weights, self._text_norms(), self.order, limit), terms)
 
     def read(self, text: str) -> tuple[QueryTerm, ...]:
         """The terms of a query: its content words, unknown ones with the known words they may stand for."""
@@ -225,13 +215,25 @@ class LexicalIndex:
         """The words of a tool, each once."""
         return self._words[tool_id]
 
-    def _hold(self, term: str, tool_ids: Sequence[int]) -> None:
+    def _hold(self, term: str, fresh: Sequence[int]) -> None:
         postings = self._postings.setdefault(term, array("I"))
-        in_order = not postings or postings[-1] < tool_ids[0]
-        postings.extend(tool_ids)
+        in_order = not postings or postings[-1] < fresh[0]
+        postings.extend(fresh)
         if not in_order:  # reused ids of removed tools
             self._postings[term] = array("I", sorted(postings))
         self._frequency[term] = len(postings)
+
+    def _changed(self, size: int = 0) -> None:
+        self._read.clear()
+        self._norms = None
+        if size > len(self._lengths):
+            self._lengths.extend(np.zeros((size - len(self._lengths), 1), dtype=np.int32))
+
+    def _text_norms(self) -> Floats64:
+        if self._norms is None:
+            lengths = self._lengths.view.ravel()
+            self._norms = length_norms(lengths, int(lengths.sum(dtype=np.int64)) / len(self))
+        return self._norms
 
     def _remembered(self, word: str) -> "_Read":
         """Cached: the parts of a query have the words of the whole, and words repeat between queries."""
@@ -240,15 +242,19 @@ class LexicalIndex:
             if len(self._read) >= READ:
                 self._read.clear()
             term = query_term(word, self._frequency, self._vocabulary, tools=len(self._words))
-            read = self._read[word] = (term, [(Occur.Should, query) for query in self._queries(term)])
+            weights = [term_weight(term, self._frequency[own], len(self._words)) for own in term.terms]
+            read = self._read[word] = (term, [self._postings[own] for own in term.terms], weights)
         return read
 
-    def _queries(self, query_term: QueryTerm) -> list[Query]:
-        queries = [Query.term_query(self._schema, "text", term, "freq") for term in query_term.terms]
-        if not query_term.guessed:
-            return queries
-        strength = guess_strength(query_term)
-        return [Query.boost_query(query, strength) for query in queries]
+
+def term_weight(word: QueryTerm, holders: int, tools: int) -> float:
+    """What BM25 multiplies the count of one term of a query word by; `holders` of the tools contain the term."""
+    return (1 + K1) * guess_strength(word) * term_rarity(holders, tools)
+
+
+def length_norms(lengths: NDArray[np.signedinteger[Any]], mean: float) -> Floats64:
+    """What BM25 adds to the count of a term, for texts of these lengths."""
+    return K1 * (1 - B + B * lengths.astype(np.float64) / mean)
 
 
 def part_words(tool: Tool) -> list[list[str]]:

@@ -17,7 +17,7 @@ from toolcrib.search.dense import ABSENT, DEPTH, Similarity
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
 from toolcrib.search.embedders.embedder import Embedder
 from toolcrib.search.fusion import Fusion, collect_candidates, rerank_depth
-from toolcrib.search.kernels.rows import Vectors
+from toolcrib.search.kernels.rows import Places, Vectors
 from toolcrib.search.lexical import (
     LexicalFeatures,
     LexicalMatch,
@@ -144,6 +144,11 @@ class Arms(Protocol):
     @property
     def meanings(self) -> LateInteraction: ...
 
+    @property
+    def order(self) -> Places | None:
+        """The place of each tool id among tools with equal scores; None for the order of the ids."""
+        ...
+
     def similarities(self, vectors: Vectors, allowed: NDArray[np.bool_] | None) -> list[Similarity]:
         """The similarity of the tools to each vector; empty when there is no dense arm yet."""
         ...
@@ -233,7 +238,7 @@ class QueryRunner:
                 zip(words.matches, features, similarities, words.corrected, strict=True)
             )
         ]
-        ranking = self._fusion.ranking(candidates[0], candidates[1:])
+        ranking = self._fusion.ranking(candidates[0], candidates[1:], self._arms.order)
         small_talk = self._calibration.small_talk(vectors[0]) if self._detects_small_talk else 0.0
         features_of_ranking = confidence_features(candidates[0], ranking, len(others), small_talk)
         is_blended = strategy is not None and words.confidence > strategy.blended_above

@@ -186,7 +186,7 @@ class A2aSource(DocumentSource):
             raise SourceError(f"The card of {self._name} cannot be fetched: status {response.status}.")
         try:
             card = AgentCard.read(json.loads(response.body), self._place)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise SourceConfigError(f"{self._place} is not an agent card.", hint="Check the address.") from None
         if self._key and urlsplit(card.url)[:2] != urlsplit(self._place)[:2]:
             raise SourceConfigError(
@@ -223,6 +223,11 @@ class A2aCall:
     limits: WebLimits = field(compare=False, repr=False)
     sleep: Callable[[float], Awaitable[None]] = field(compare=False, repr=False)
     key: str | None = field(default=None, repr=False)
+
+    @property
+    def target(self) -> dict[str, Any]:
+        """Where requests go, for pinning."""
+        return {"address": self.card.url, "skill": self.skill}
 
     async def __call__(self, arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
         """The agent's answer. A long task is polled for a while; then the result fails and names the task."""
@@ -273,7 +278,7 @@ class A2aCall:
             raise SourceError(f"{self.agent} needs a key. Ask the user to set {Settings.key_variable(self.agent)}.")
         try:
             answer = mapping(cast("object", json.loads(response.body)))
-        except ValueError:
+        except (ValueError, RecursionError):
             raise SourceError(f"{self.agent} answered with status {response.status}, not with JSON.") from None
         if error := mapping(answer.get("error")):
             raise SourceError(f"{self.agent} refused: {clean(str(error.get('message', '')), 500)}")

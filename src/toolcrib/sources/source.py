@@ -252,6 +252,8 @@ class DocumentSource(ABC):
 
 def has_listed(source: Source) -> bool:
     """Whether a source has told its tools in this run; those that are cached were told earlier."""
+    if isinstance(listed := getattr(source, "listed", None), bool):
+        return listed
     if source.state is SourceState.READY:
         return True
     return source.state is SourceState.NEEDS_LOGIN and isinstance(source, DocumentSource)  # its document was read

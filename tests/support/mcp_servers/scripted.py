@@ -19,6 +19,8 @@ def tool(name: str, description: str = "", **more: Any) -> dict[str, Any]:
     return {"name": name, "description": description or f"Do {name}.", "inputSchema": schema, **more}
 
 
+if "tools_file" in TOLD:  # more than fits into an argument
+    TOLD["tools"] = json.loads(Path(TOLD["tools_file"]).read_text())
 TOOLS = TOLD.get("tools") or [
     tool("echo", "Say the text again.", annotations={"readOnlyHint": True}),
     tool("delete_all"),

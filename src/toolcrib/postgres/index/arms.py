@@ -15,16 +15,17 @@ from numpy.typing import NDArray
 from toolcrib.postgres.index.filter import Filter, condition as condition_of
 from toolcrib.postgres.index.rows import TERM, forms_of, hashes_of, is_kept, lexeme, read_half_vectors, term_hash
 from toolcrib.search.dense import ABSENT, DEPTH, EXACT_UP_TO, WHOLE, Similarity, mean_and_spread, shortlisted
-from toolcrib.search.kernels.rows import Vectors
+from toolcrib.search.kernels.rows import Places, Vectors
 from toolcrib.search.lexical import (
     MAX_WORDS,
     READ,
     LexicalMatch,
     QueryTerm,
     guess_meaning,
-    guess_strength,
+    length_norms,
     query_term,
     query_words,
+    term_weight,
 )
 from toolcrib.search.text import brands, content_words, is_unspaced, word_terms
 from toolcrib.search.typos import MAX_ENDING, MIN_PART, MIN_PREFIX, Vocabulary
@@ -50,6 +51,11 @@ class Request:
 
     def __post_init__(self) -> None:
         self.condition, self.parameters = condition_of(self.filters)
+
+    @property
+    def order(self) -> Places:
+        """The place of each number among equals, which is the same in every replica."""
+        return np.array(self.identities, dtype=np.int64)
 
     def number(self, identity: int) -> int:
         """The number of a tool here."""
@@ -121,7 +127,7 @@ class PostgresDense:
         known = [identity for identity in numbers if identity in self._wholes]  # some may have left meanwhile
         scores = np.full(len(self.request.identities), ABSENT, dtype=np.float32)
         if not known:
-            return Similarity.of(scores, scores > ABSENT)
+            return Similarity.of(scores, scores > ABSENT, self.request.order)
         at = np.array([numbers[identity] for identity in known])
         scores[at] = np.stack([self._wholes[identity] for identity in known]) @ query
         read = [identity for identity in shortlist if len(self._passages.get(identity, ()))]
@@ -131,7 +137,7 @@ class PostgresDense:
             nearest = np.maximum.reduceat(np.concatenate(blocks).astype(np.float32) @ query, starts)
             at = np.array([numbers[identity] for identity in read])
             scores[at] = WHOLE * scores[at] + (1 - WHOLE) * np.maximum(scores[at], nearest)
-        seen = Similarity.of(scores, scores > ABSENT)
+        seen = Similarity.of(scores, scores > ABSENT, self.request.order)
         if len(shortlist) >= self.tools:
             return seen
         mean, spread = mean_and_spread(*self.sample.moments(self.connection, query, self.tools), self.tools)
@@ -296,7 +302,6 @@ def _pieces(word: str) -> list[str]:
 ENOUGH = 1_500  # candidates of a text, about
 TOGETHER = 5  # frequent terms that are looked for all together
 PAIRED = 3  # and in pairs: a pair with a term that half of the tools have costs much and tells little
-K1, B = 1.2, 0.75  # as Tantivy has them
 
 
 class PostgresLexical:
@@ -304,7 +309,7 @@ class PostgresLexical:
 
     def __init__(self, connection: "Connection[Any]", request: Request, reading: Reading) -> None:
         self._connection = connection
-        self._request = request
+        self.request = request
         self.reading = reading
         self._terms: dict[int, bytes] = {}  # of the tools that were ranked
 
@@ -322,7 +327,7 @@ class PostgresLexical:
         scores = self._scores(rows, weights)
         best = np.lexsort((identities, -scores))[:limit]
         places: list[int] = best[scores[best] > 0].tolist()
-        numbers = [self._request.number(rows[at][0]) for at in places]
+        numbers = [self.request.number(rows[at][0]) for at in places]
         self._terms |= {number: rows[at][2] for at, number in zip(places, numbers, strict=True)}
         return LexicalMatch(tool_ids=tuple(numbers), scores=tuple(scores[places].tolist()), terms=asked)
 
@@ -335,13 +340,11 @@ class PostgresLexical:
 
     def _weights(self, asked: Sequence[QueryTerm]) -> dict[str, float]:
         """What each term of a text counts; one that two words have counts twice."""
-        tools = self.reading.size.tools
         weights: dict[str, float] = {}
         for word in asked:
             for term in word.terms:
-                count = self.reading.frequency[term]
-                rarity = np.log(1 + (tools - count + 0.5) / (count + 0.5))
-                weights[term] = weights.get(term, 0.0) + guess_strength(word) * float(rarity)
+                own = term_weight(word, self.reading.frequency[term], self.reading.size.tools)
+                weights[term] = weights.get(term, 0.0) + own
         return weights
 
     def _candidates(self, terms: Sequence[str]) -> list[tuple[int, int, bytes]]:
@@ -359,7 +362,7 @@ class PostgresLexical:
         return list(found.values())
 
     def _fetched(self, terms: str, limit: int | None) -> list[tuple[int, int, bytes]]:
-        request = self._request
+        request = self.request
         query = f"SELECT id, length, terms FROM {request.table} WHERE tenant = %s AND lexemes @@ %s::tsquery"
         values = [request.tenant, terms, *request.parameters]
         query += request.condition
@@ -370,7 +373,7 @@ class PostgresLexical:
             return cursor.execute(query.encode(), values).fetchall()
 
     def _quoted(self, term: str) -> str:
-        quoted = lexeme(self._request.tenant, term).replace("\\", "\\\\").replace("'", "''")
+        quoted = lexeme(self.request.tenant, term).replace("\\", "\\\\").replace("'", "''")
         return f"'{quoted}'"
 
     def _scores(self, rows: Sequence[tuple[int, int, bytes]], weights: dict[str, float]) -> NDArray[np.float64]:
@@ -383,10 +386,9 @@ class PostgresLexical:
         hit = hashes[order][place] == held["hash"]
         worth = np.array(list(weights.values()))[order][place[hit]]
         size = self.reading.size
-        lengths = rounded_lengths(np.array([row[1] for row in rows], dtype=np.int64))
-        norms = K1 * (1 - B + B * lengths / (size.tokens / max(1, size.tools)))
+        norms = length_norms(np.array([row[1] for row in rows], dtype=np.int64), size.tokens / max(1, size.tools))
         counts, owners = held["count"][hit].astype(np.float64), owners[hit]
-        parts = worth * (1 + K1) * counts / (counts + norms[owners])
+        parts = worth * counts / (counts + norms[owners])
         return np.bincount(owners, weights=parts, minlength=len(rows)).astype(np.float64)
 
 
@@ -396,10 +398,3 @@ def _combined(terms: Sequence[str]) -> Iterator[str]:
         yield " & ".join(terms[:TOGETHER])
     if pairs := [f"({one} & {other})" for at, other in enumerate(terms[:PAIRED]) for one in terms[:at]]:
         yield " | ".join(pairs)
-
-
-def rounded_lengths(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Lengths as Tantivy keeps them, in one byte: exact for short texts, to an eighth for long ones."""
-    rest = np.maximum(lengths - 24, 0)
-    shift = np.maximum(np.frexp(rest)[1].astype(np.int64) - 4, 0)  # all but the four highest bits are lost
-    return np.where(lengths < 24, lengths, 24 + (rest >> shift << shift))

@@ -20,6 +20,7 @@ __all__ = [
     "add_words",
     "collect_candidates",
     "deletion_matches",
+    "highest_by_words",
     "known_positions",
     "known_share",
     "matched_words",
@@ -64,6 +65,16 @@ class Kernels(Protocol):
         """The owners of the hashes of a word and of its forms with one letter deleted."""
         ...
 
+    def highest_by_words(
+        self, postings: list["array[int]"], weights: list[float], norms: Floats64, order: Places | None, limit: int, /
+    ) -> tuple[tuple[int, ...], tuple[float, ...]]:
+        """The tools with the highest BM25 scores, and the scores.
+
+        A posting is the number of a tool above 8 bits of how often it has the term; `norms` are by number. Of equal
+        scores that comes first which comes first in `order`, the place of each number; without it, the lower number.
+        """
+        ...
+
     def matched_words(self, numbers: list[int], holders: list[list["array[int]"]], /) -> list[list[int]]:
         """For each tool the positions of the words it has; `holders` are the sorted postings of each word's terms."""
         ...
@@ -91,7 +102,9 @@ class Kernels(Protocol):
         """The score of each tool for a query; passages are scored for the `count` tools nearest as a whole."""
         ...
 
-    def nearest(self, scores: Floats32, depth: int, gone: float, /) -> tuple[tuple[int, ...], int, float, float]:
+    def nearest(
+        self, scores: Floats32, depth: int, gone: float, order: Places | None, /
+    ) -> tuple[tuple[int, ...], int, float, float]:
         """The nearest tools; then of all present tools their number, the sum of their scores and of the squares."""
         ...
 
@@ -124,7 +137,13 @@ class Kernels(Protocol):
         ...
 
     def ranked(
-        self, numbers: list[Places], shares: list[Floats64], weights: list[float], deepest: int, /
+        self,
+        numbers: list[Places],
+        shares: list[Floats64],
+        weights: list[float],
+        order: Places | None,
+        deepest: int,
+        /,
     ) -> list[tuple[int, float]]:
         """The tools of a query and of its parts with the weighted sums of their probabilities, best first."""
         ...
@@ -163,6 +182,7 @@ add_features = _chosen.add_features
 known_share = _chosen.known_share
 known_positions = _chosen.known_positions
 deletion_matches = _chosen.deletion_matches
+highest_by_words = _chosen.highest_by_words
 matched_words = _chosen.matched_words
 add_words = _chosen.add_words
 scores = _chosen.scores

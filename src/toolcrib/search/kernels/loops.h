@@ -30,12 +30,15 @@ void give_back(Arrays *arrays);
 /* Sets the Python error for a wrong argument; returns NULL. */
 void *refuse(const char *message);
 
-/* For qsort: by descending score, ties by ascending number. */
+/* For qsort: by descending score, ties by ascending place. */
 typedef struct {
     double score;
-    int64_t number;
+    int64_t place, number;
 } Scored;
 int falling(const void *one, const void *other);
+
+/* The place of each number among equals; NULL where it is the number itself. Sets an error if there are too few. */
+const int64_t *take_order(Arrays *arrays, PyObject *order, Py_ssize_t least);
 
 /* The features that have a row, sorted, and where those with the same upper 16 bits start. */
 #define MOST_FEATURES 181 /* of one word */
@@ -88,6 +91,7 @@ LOOP(known_share);
 LOOP(known_positions);
 LOOP(deletion_matches);
 LOOP(add_words);
+LOOP(highest_by_words);
 LOOP(matched_words);
 LOOP(scores);
 LOOP(nearest);

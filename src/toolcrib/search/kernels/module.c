@@ -21,18 +21,25 @@ void *refuse(const char *message) {
     return NULL;
 }
 
+const int64_t *take_order(Arrays *arrays, PyObject *order, Py_ssize_t least) {
+    Py_ssize_t count;
+    if (order == Py_None) return NULL;
+    const int64_t *places = take(arrays, order, 8, 0, &count);
+    return places && count < least ? refuse("the order has too few places") : places;
+}
+
 int falling(const void *one, const void *other) {
     const Scored *a = one, *b = other;
     if (a->score != b->score) return a->score < b->score ? 1 : -1;
-    return (a->number > b->number) - (a->number < b->number);
+    return (a->place > b->place) - (a->place < b->place);
 }
 
 #define NAMED(name) {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, NULL}
 
 static PyMethodDef loops[] = {
-    NAMED(add_features),  NAMED(known_share), NAMED(known_positions), NAMED(deletion_matches),   NAMED(add_words),
-    NAMED(matched_words), NAMED(scores),      NAMED(nearest),         NAMED(collect_candidates), NAMED(network),
-    NAMED(probabilities), NAMED(ranked),      {NULL, NULL, 0, NULL},
+    NAMED(add_features),     NAMED(known_share),   NAMED(known_positions), NAMED(deletion_matches), NAMED(add_words),
+    NAMED(highest_by_words), NAMED(matched_words), NAMED(scores),          NAMED(nearest),          NAMED(collect_candidates),
+    NAMED(network),          NAMED(probabilities), NAMED(ranked),          {NULL, NULL, 0, NULL},
 };
 
 static int prepare(PyObject *module) {

@@ -8,6 +8,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
 from math import sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,19 +97,39 @@ def deletion_matches(word: str, sums: NDArray[np.uint32], owners: Places, /) -> 
     return found
 
 
-# The lexical arm: which words a tool has.
+# The lexical arm: the tools that have the words of a query, and which of its words each has.
+
+
+def highest_by_words(
+    postings: list["array[int]"], weights: list[float], norms: Floats64, order: Places | None, limit: int, /
+) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    scores = np.zeros(len(norms))
+    for entries, weight in zip(postings, weights, strict=True):
+        packed = np.frombuffer(entries, dtype=np.uint32)
+        numbers, counts = packed >> 8, (packed & 255).astype(np.float64)
+        scores[numbers] += weight * counts / (counts + norms[numbers])
+    found = np.flatnonzero(scores)
+    if len(found) > limit:
+        found = found[scores[found] >= np.partition(scores[found], -limit)[-limit]]
+    found = falling(found, scores[found], order)[:limit]
+    return tuple(found.tolist()), tuple(scores[found].tolist())
+
+
+def falling(numbers: Places, scores: NDArray[np.floating[Any]], order: Places | None) -> Places:
+    """The tools by falling score; of equals, those first that `order` has first, or the lower number."""
+    return numbers[np.lexsort((numbers if order is None else order[numbers], -scores))]
 
 
 def matched_words(numbers: list[int], holders: list[list["array[int]"]], /) -> list[list[int]]:
     return [
-        [place for place, arrays in enumerate(holders) if any(_has(ordered, number) for ordered in arrays)]
+        [place for place, arrays in enumerate(holders) if any(_has(postings, number) for postings in arrays)]
         for number in numbers
     ]
 
 
-def _has(ordered: "array[int]", number: int) -> bool:
-    place = bisect_left(ordered, number)
-    return place < len(ordered) and ordered[place] == number
+def _has(postings: "array[int]", number: int) -> bool:
+    place = bisect_left(postings, number << 8)
+    return place < len(postings) and postings[place] >> 8 == number
 
 
 # The dense arm: how near the tools are to a query.
@@ -143,12 +164,14 @@ def scores(
         scores[likely] = whole * own + (1 - whole) * np.maximum(own, np.maximum.reduceat(near, offsets))
 
 
-def nearest(scores: Floats32, depth: int, gone: float, /) -> tuple[tuple[int, ...], int, float, float]:
+def nearest(
+    scores: Floats32, depth: int, gone: float, order: Places | None, /
+) -> tuple[tuple[int, ...], int, float, float]:
     present = scores[scores > gone].astype(np.float64)
     if not len(present):
         return (), 0, 0.0, 0.0
     best = highest(scores, min(depth, len(present)))
-    ordered = best[(-scores.take(best)).argsort(kind="stable")]  # the smaller number first where scores are equal
+    ordered = falling(best, scores.take(best), order)
     return tuple(ordered[:depth].tolist()), len(present), float(present.sum()), float(present @ present)
 
 
@@ -329,11 +352,10 @@ _FALLING = _falling(200)
 
 
 def ranked(
-    numbers: list[Places], shares: list[Floats64], weights: list[float], deepest: int, /
+    numbers: list[Places], shares: list[Floats64], weights: list[float], order: Places | None, deepest: int, /
 ) -> list[tuple[int, float]]:
     weighted = [own * weight for own, weight in zip(shares, weights, strict=True)]
     held, place = np.unique(np.concatenate(numbers), return_inverse=True)
     pooled = np.bincount(place, weights=np.concatenate(weighted), minlength=len(held))
-    # Ties go to the smaller number, so that an order never depends on chance.
-    best = np.lexsort((held, -pooled))[:deepest]
+    best = np.lexsort((held if order is None else order[held], -pooled))[:deepest]
     return list(zip(held[best].tolist(), pooled[best].tolist(), strict=True))

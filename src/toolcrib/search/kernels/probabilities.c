@@ -70,7 +70,7 @@ static void weigh(const double *trust, const double *lexical, const double *dens
     double most = -INFINITY, whole = 0;
     for (Py_ssize_t at = 0; at < count; at++) {
         double height = dense[at] / 4, fall = 1 / (1 + at / 3.0);
-        order[at] = (Scored){dense[at], at};
+        order[at] = (Scored){dense[at], at, at};
         probabilities[at] = trust[0] * lexical[at] + trust[1] * lexical[at] * lexical[at] + trust[2] * height +
                             trust[3] * (lexical[at] > 0 ? fall : 0) + trust[5] * lexical[at] * height +
                             trust[6] * SHARPNESS * query[at] + trust[7] * SHARPNESS * tool[at] +

@@ -37,12 +37,13 @@ static PyObject *pair(const Tool *tool) {
     return both;
 }
 
-/* ranked(numbers, shares, weights, deepest) -> numbers with their shares, best first */
+/* ranked(numbers, shares, weights, order, deepest) -> numbers with their shares, best first */
 PyObject *ranked(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     (void)module;
     Py_ssize_t room = 0, size = 64, found = 0;
-    if (count != 4) return refuse("four arguments were expected");
-    const Py_ssize_t lists = PyList_Size(args[0]), deepest = PyLong_AsSsize_t(args[3]);
+    Arrays arrays = {.count = 0};
+    if (count != 5) return refuse("five arguments were expected");
+    const Py_ssize_t lists = PyList_Size(args[0]), deepest = PyLong_AsSsize_t(args[4]);
     if (PyList_Size(args[1]) != lists || PyList_Size(args[2]) != lists) refuse("as many lists of each were expected");
     for (Py_ssize_t at = 0; at < lists && !PyErr_Occurred(); at++) room += PyObject_Size(PyList_GetItem(args[0], at));
     while (size < 2 * room) size *= 2;
@@ -52,8 +53,19 @@ PyObject *ranked(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     for (Py_ssize_t at = 0; at < lists && !PyErr_Occurred(); at++)
         add_shares(tools, size, &room, PyList_GetItem(args[0], at), PyList_GetItem(args[1], at),
                    PyFloat_AsDouble(PyList_GetItem(args[2], at)));
+    int64_t most = -1;
     for (Py_ssize_t place = 0; place < size; place++)
-        if (tools[place].taken) tools[found++] = tools[place];
+        if (tools[place].taken) {
+            most = tools[place].own.number > most ? tools[place].own.number : most;
+            tools[found++] = tools[place];
+        }
+    const int64_t *order = take_order(&arrays, args[3], (Py_ssize_t)most + 1);
+    for (Py_ssize_t at = 0; at < found && !PyErr_Occurred(); at++) {
+        const int64_t number = tools[at].own.number;
+        if (order && number < 0) refuse("a number is negative");
+        else tools[at].own.place = order ? order[number] : number;
+    }
+    give_back(&arrays);
     qsort(tools, found, sizeof *tools, falling);
     const Py_ssize_t wanted = deepest < found ? deepest : found;
     PyObject *ranking = PyErr_Occurred() ? NULL : PyList_New(wanted > 0 ? wanted : 0);

@@ -58,7 +58,10 @@ static float quantize(const float *vector, Py_ssize_t dimensions, int16_t *numbe
     float most = 0;
     for (Py_ssize_t at = 0; at < dimensions; at++) most = fabsf(vector[at]) > most ? fabsf(vector[at]) : most;
     float step = most > 0 ? most / LARGEST : 1;
-    for (Py_ssize_t at = 0; at < dimensions; at++) numbers[at] = (int16_t)rintf(vector[at] / step);
+    for (Py_ssize_t at = 0; at < dimensions; at++) {
+        const float number = rintf(vector[at] / step);
+        numbers[at] = fabsf(number) <= LARGEST ? (int16_t)number : 0; /* what is no number is near nothing */
+    }
     return step;
 }
 
@@ -107,16 +110,17 @@ PyObject *scores(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     Py_RETURN_NONE;
 }
 
-/* nearest(scores, depth, gone) -> ids, the number of present tools, the sum of their scores and of the squares */
+/* nearest(scores, depth, gone, order) -> ids, the number of present tools, the sum of their scores and of the squares */
 PyObject *nearest(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     (void)module;
     Arrays arrays = {.count = 0};
     Py_ssize_t tools, present = 0, found = 0;
     double total = 0, squares = 0;
-    if (count != 3) return refuse("three arguments were expected");
+    if (count != 4) return refuse("four arguments were expected");
     const float *scores = take(&arrays, args[0], 4, 0, &tools);
     Py_ssize_t depth = PyLong_AsSsize_t(args[1]);
     float gone = (float)PyFloat_AsDouble(args[2]);
+    const int64_t *order = scores ? take_order(&arrays, args[3], tools) : NULL;
     Scored *best = scores && !PyErr_Occurred() ? PyMem_Malloc((tools + 1) * sizeof *best) : NULL;
     PyObject *numbers = NULL;
     if (best) {
@@ -130,7 +134,7 @@ PyObject *nearest(PyObject *module, PyObject *const *args, Py_ssize_t count) {
         /* The room for pairs is enough for the scores alone. */
         float least = depth > 0 ? reached(scores, tools, depth, (float *)best) : 0;
         for (Py_ssize_t tool = 0; tool < tools && depth > 0; tool++)
-            if (scores[tool] >= least) best[found++] = (Scored){scores[tool], tool};
+            if (scores[tool] >= least) best[found++] = (Scored){scores[tool], order ? order[tool] : tool, tool};
         qsort(best, found, sizeof *best, falling);
         numbers = PyTuple_New(depth > 0 ? depth : 0);
         for (Py_ssize_t place = 0; numbers && place < depth; place++)

@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 from urllib.parse import urlsplit
@@ -85,6 +86,7 @@ class McpServer:
     without: frozenset[str] = frozenset()  # original names of the tools to exclude
     missing: tuple[str, ...] = ()  # variables that it uses but that are not set
     origin: str = ""  # the file that configures it
+    identity: str = field(default="", repr=False)  # a hash of what its entry says about where calls go, see `_identity`
 
     @property
     def address(self) -> str:
@@ -117,6 +119,7 @@ def server_of(name: str, entry: object, variables: Variables, origin: str = "") 
         "only": frozenset(only) if (only := _texts(fields, "includeTools", where)) else None,
         "without": frozenset([*_texts(fields, "excludeTools", where), *_texts(fields, "disabledTools", where)]),
         "origin": origin,
+        "identity": _identity(fields),
     }
     transport = _transport(fields, url, url_key, where)
     if transport == "stdio":
@@ -134,6 +137,17 @@ def server_of(name: str, entry: object, variables: Variables, origin: str = "") 
     return McpServer(
         transport=transport, url=variables.fill(url), headers=headers, missing=tuple(variables.missing), **shared
     )
+
+
+_NAMES_ONLY = ("env", "headers")  # their values are mostly keys, which are renewed
+_WHERE = ("command", "args", "cwd", "envFile", "isolation", *_URL_KEYS)
+
+
+def _identity(fields: Mapping[str, Any]) -> str:
+    """A hash of which program or address an entry names, as it is written: variables keep it equal on every machine."""
+    stated = {key: fields[key] for key in _WHERE if fields.get(key)}
+    stated |= {key: sorted(map(str, _as_mapping(fields[key]))) for key in _NAMES_ONLY if fields.get(key)}
+    return sha256(json.dumps(stated, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
 def _transport(fields: Mapping[str, Any], url: str, url_key: str, where: str) -> Transport:
@@ -228,7 +242,7 @@ def distinct_servers(servers: Iterable[McpServer]) -> tuple[McpServer, ...]:
 
 
 def _is_same(one: McpServer, other: McpServer) -> bool:
-    return replace(one, origin="") == replace(other, origin="")
+    return replace(one, origin="", identity="") == replace(other, origin="", identity="")
 
 
 def _servers_of(path: Path, environment: Mapping[str, str], folder: Path) -> list[McpServer]:

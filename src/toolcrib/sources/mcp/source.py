@@ -8,11 +8,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from toolcrib.errors import MissingExtraError, SourceError, ToolDefinitionError
+from toolcrib.errors import CatalogError, MissingExtraError, SourceError, ToolDefinitionError
 from toolcrib.sources.mcp.config import McpLimits, McpServer
 from toolcrib.sources.names import ToolNames
 from toolcrib.sources.source import Clock, ReportsProgress, SourceState, SourceTools, ToolSink
-from toolcrib.tools.definitions import risk_by
+from toolcrib.tools.definitions import asks_by, risk_by
 from toolcrib.tools.result import ToolResult, as_json
 from toolcrib.tools.text import clean, clean_words
 from toolcrib.tools.tool import Risk, Tool
@@ -50,6 +50,9 @@ class McpSource:
     ) -> None:
         self.server = server
         self.names = ToolNames(server.name)
+        self.listed = (
+            False  # whether the server has told its tools in this run; those that are cached were told earlier
+        )
         self.problems: tuple[str, ...] = ()  # why tools of the server were left out, one sentence each
         self._connection = McpConnection(server, limits=limits, auth=auth, clock=clock, sleep=sleep)
         self._source_tools = SourceTools(catalog)
@@ -91,7 +94,7 @@ class McpSource:
 
         `known` are definitions in the JSON format of MCP. A call of such a tool starts the server if necessary.
         """
-        self._update([mcp_types.Tool.model_validate(definition) for definition in known])
+        self._sync(*self._converted([mcp_types.Tool.model_validate(definition) for definition in known]))
 
     def relay_questions(self) -> None:
         """Allow elicitation and sampling during a call, from the next connection on. The call's context answers.
@@ -152,9 +155,15 @@ class McpSource:
         changed.clear()
 
     async def _refresh(self) -> None:
-        self._update(await self._connection.tools())
+        definitions = await self._connection.tools()
+        self._sync(*await asyncio.to_thread(self._converted, definitions))  # thousands of tools take seconds
+        self.listed = True
 
-    def _update(self, definitions: Sequence[mcp_types.Tool]) -> None:
+    def _sync(self, tools: Sequence[Tool], problems: Sequence[str]) -> None:
+        self.problems = (*problems, *self._source_tools.sync(tools))
+
+    def _converted(self, definitions: Sequence[mcp_types.Tool]) -> tuple[list[Tool], list[str]]:
+        """The tools of these definitions, and a sentence for each that cannot be one."""
         server = self.server
         wanted = {
             definition.name: definition
@@ -172,9 +181,9 @@ class McpSource:
                 continue
             try:
                 tools.append(tool_of(definition, names[original], self._connection))
-            except ToolDefinitionError as error:
+            except (ToolDefinitionError, CatalogError) as error:
                 problems.append(str(error))
-        self.problems = (*problems, *self._source_tools.sync(tools))
+        return tools, problems
 
 
 # From the result of an MCP tool to a `ToolResult`: the whole result as value, its text for the model.
@@ -236,6 +245,17 @@ class McpToolCall:
         definition.pop("_meta", None)  # no model reads it, and some servers put timestamps there
         return definition
 
+    @property
+    def asks_if_approved(self) -> bool:
+        """Whether it asks before each call also where its server's hints are believed."""
+        return asks_by(self.definition.name, _hints(self.definition), believed=True)
+
+    @property
+    def target(self) -> dict[str, Any]:
+        """The server that runs it, for pinning: its program or host, and a hash of all that its entry says of it."""
+        server = self.connection.server
+        return {"transport": server.transport, "server": server.address, "entry": server.identity}
+
     async def __call__(self, arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
         """Call the tool. Every failure of the server is a failed result with the reason."""
         progress = context.report_progress if isinstance(context, ReportsProgress) else None
@@ -266,6 +286,7 @@ def tool_of(definition: mcp_types.Tool, name: str, connection: McpConnection) ->
         call=McpToolCall(name, definition, connection),
         category=category_of(connection.server),
         risk=risk_of(definition),
+        confirm=asks_by(definition.name, _hints(definition)),
         source=f"mcp:{server}",
         origin=connection.server.origin,
     )
@@ -281,5 +302,9 @@ def risk_of(definition: mcp_types.Tool) -> Risk:
 
     A tool with the read-only hint is safe; a policy can distrust hints by source.
     """
+    return risk_by(definition.name, _hints(definition))
+
+
+def _hints(definition: mcp_types.Tool) -> Mapping[str, Any] | None:
     hints = definition.annotations
-    return risk_by(definition.name, hints.model_dump(by_alias=True) if hints else None)
+    return hints.model_dump(by_alias=True) if hints else None

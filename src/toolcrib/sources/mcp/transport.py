@@ -62,6 +62,29 @@ _CONNECT_SECONDS = 30.0
 _READ_SECONDS = 300.0  # an event stream may be silent for long; calls have their own timeouts
 
 
+MOST_LEVELS = 150  # of a message; the parser of the SDK refuses the whole message somewhat later
+_TOO_DEEP = b'"(nested too deeply)"'
+_BRACKET = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[\[\]{}]', re.DOTALL)
+
+
+def shallow(text: bytes) -> bytes:
+    """JSON whose too deep parts are replaced, so that one bad schema costs its tool and not the whole list."""
+    if text.count(b"{") + text.count(b"[") <= MOST_LEVELS:
+        return text
+    kept: list[bytes] = []
+    level = start = 0
+    for found in _BRACKET.finditer(text):
+        if (sign := found[0]) in (b"{", b"["):
+            level += 1
+            if level == MOST_LEVELS + 1:
+                kept += [text[start : found.start()], _TOO_DEEP]
+        elif sign in (b"}", b"]"):
+            level -= 1
+            if level == MOST_LEVELS:
+                start = found.end()
+    return b"".join([*kept, text[start:]]) if kept and level <= MOST_LEVELS else text
+
+
 class WatchedTransport(httpx2.AsyncBaseTransport):
     """Sends requests, records the status of the last refusal, and aborts responses that are too large."""
 
@@ -79,7 +102,11 @@ class WatchedTransport(httpx2.AsyncBaseTransport):
         if request.method == "POST" or (self._needs_stream and response.status_code >= 400):
             self.refusal = response.status_code if response.status_code >= 400 else None
         if request.method == "POST" and isinstance(response.stream, httpx2.AsyncByteStream):
-            response.stream = _LimitedStream(response.stream, self)
+            if response.headers.get("content-encoding", "identity") != "identity":
+                await response.aclose()
+                raise httpx2.StreamError("the answer is compressed, although that was not asked for")
+            is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
+            response.stream = _LimitedStream(response.stream, self, by_line=is_stream)
         return response
 
     def check_size(self, size: int) -> None:
@@ -140,7 +167,8 @@ class HttpTransport(ClientTransport):
         """The HTTP client to use; ignores the settings of the SDK."""
         keep_keys_out_of_logs()
         return httpx2.AsyncClient(
-            headers=dict(self._server.headers),
+            # Sizes are limited as they arrive: a compressed answer could become any size.
+            headers={**self._server.headers, "accept-encoding": "identity"},
             auth=self._auth,
             timeout=httpx2.Timeout(_CONNECT_SECONDS, read=_READ_SECONDS),
             transport=self.watched,
@@ -148,16 +176,23 @@ class HttpTransport(ClientTransport):
 
 
 class _LimitedStream(httpx2.AsyncByteStream):
-    def __init__(self, inner: httpx2.AsyncByteStream, watched: WatchedTransport) -> None:
+    def __init__(self, inner: httpx2.AsyncByteStream, watched: WatchedTransport, *, by_line: bool) -> None:
         self._inner = inner
         self._watched = watched
+        self._by_line = by_line  # each event of a stream has its message on one line
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
+        size, held = 0, bytearray()
         async for chunk in self._inner:
             size += len(chunk)
             self._watched.check_size(size)
-            yield chunk
+            held += chunk
+            if self._by_line and (end := chunk.rfind(b"\n")) >= 0:
+                complete = len(held) - len(chunk) + end + 1
+                yield b"".join(map(shallow, bytes(held[:complete]).splitlines(keepends=True)))
+                del held[:complete]
+        if held:
+            yield shallow(bytes(held))
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -247,7 +282,7 @@ class ProcessTransport(ClientTransport):
         if size > self._most_message_bytes:
             return _too_large_error(line, size, self._most_message_bytes)
         try:
-            return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+            return SessionMessage(jsonrpc_message_adapter.validate_json(shallow(line), by_name=False))
         except ValidationError:
             return None  # not MCP, such as debug output; a call that waits for an answer has a timeout
 

@@ -2,12 +2,12 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import unquote, urljoin
 
-from toolcrib.errors import SourceConfigError
+from toolcrib.errors import OverLimitError, SourceConfigError
 from toolcrib.tools.result import as_json
 from toolcrib.tools.schema import items, mapping
 
@@ -26,11 +26,17 @@ class OpenApiDocument:
 
     @classmethod
     def parsed(cls, text: str, place: str) -> "OpenApiDocument":
-        """A document of JSON or YAML text."""
+        """A document of JSON or YAML text. One that is too large, too deep or takes too long is refused."""
+        if len(text) > MOST_CHARACTERS:
+            raise _too_much(place, f"it has more than {MOST_CHARACTERS:,} characters")
         try:
             content: object = json.loads(text)
+        except RecursionError:
+            raise _too_much(place, f"it is nested deeper than {MOST_LEVELS} levels") from None
         except ValueError:
             content = _yaml(text, place)
+        else:
+            _measure(content, place)
         document = cls(place, mapping(content))
         version = str(document.content.get("openapi", ""))
         if not version.startswith(("3.0", "3.1", "3.2")):
@@ -54,10 +60,17 @@ class OpenApiDocument:
             url = url.replace(f"{{{name}}}", str(mapping(variable).get("default", "")))
         return (urljoin(self.place, url) if self.place.startswith("http") else url).rstrip("/")
 
-    def operations(self) -> Iterator[tuple[str, str, Mapping[str, Any], Mapping[str, Any]]]:
-        """Method, path, the path's own entry, and the operation's."""
+    def operations(
+        self, problems: list[str] | None = None
+    ) -> Iterator[tuple[str, str, Mapping[str, Any], Mapping[str, Any]]]:
+        """Method, path, the path's own entry, and the operation's; paths that cannot be read go to `problems`."""
         for path, entry in mapping(self.content.get("paths")).items():
-            item = self.resolved(entry)
+            try:
+                item = self.resolved(entry)
+            except SourceConfigError as error:
+                if problems is not None:
+                    problems.append(f"{path} is no tool: {error}")
+                continue
             for method in METHODS:
                 if isinstance(item.get(method), Mapping):
                     yield method, path, item, mapping(item[method])
@@ -113,13 +126,37 @@ def checked_path(path: str) -> str:
     return path
 
 
-def _yaml(text: str, place: str) -> object:
-    from ruamel.yaml import YAML, YAMLError  # late: most documents are JSON
+MOST_CHARACTERS = 20_000_000
+MOST_VALUES = 1_000_000  # with the aliases of YAML expanded
+MOST_LEVELS = 200
+MOST_SECONDS = 60.0  # for reading YAML, and once more for making tools
 
+
+def _measure(content: object, place: str) -> None:
+    level, values = [content], 0
+    for _ in range(MOST_LEVELS):
+        values += len(level)
+        if values > MOST_VALUES:
+            raise _too_much(place, f"it has more than {MOST_VALUES:,} values")
+        level = [inner for value in level for inner in (*mapping(value).values(), *items(value))]
+        if not level:
+            return
+    raise _too_much(place, f"it is nested deeper than {MOST_LEVELS} levels")
+
+
+def _too_much(place: str, what: str) -> SourceConfigError:
+    return SourceConfigError(f"{place}: {what}.", hint="Give a smaller document, with the operations that are needed.")
+
+
+def _yaml(text: str, place: str) -> object:
+    from toolcrib.yaml_file import YAMLError, YamlLimits, read_yaml  # late: most documents are JSON
+
+    limits = YamlLimits(characters=MOST_CHARACTERS, values=MOST_VALUES, levels=MOST_LEVELS, seconds=MOST_SECONDS)
     try:
-        load = cast("Callable[[str], object]", YAML(typ="safe", pure=True).load)  # pyright: ignore[reportUnknownMemberType]  # not typed
-        return load(text)
-    except (YAMLError, ValueError, RecursionError) as error:
+        return read_yaml(text, limits)
+    except OverLimitError as error:
+        raise _too_much(place, str(error)) from None
+    except (YAMLError, ValueError, TypeError, AttributeError, AssertionError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
         raise SourceConfigError(f"{place}{line}: it is neither JSON nor YAML.", hint="Correct the file.") from None
@@ -128,6 +165,7 @@ def _yaml(text: str, place: str) -> object:
 # Keywords that a model does not need.
 _DROPPED = {"xml", "externalDocs", "example", "examples", "discriminator", "nullable", "x-examples", "deprecated"}
 MOST_SCHEMA_CHARACTERS = 40_000  # of one tool; beyond, distant definitions are left open
+MOST_SCHEMA_VALUES = 20_000  # of one tool, before that cut: aliases and references may multiply them
 _DEEPEST = 60
 _PARTS = {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}  # names, not keywords, inside
 
@@ -139,6 +177,7 @@ class SchemaBundle:
         self._document = document
         self._names: dict[str, str] = {}  # by reference
         self._waiting: list[str] = []
+        self._values = 0
 
     def schema(self, schema: object) -> dict[str, Any]:
         """A schema in which every reference leads to `$defs`."""
@@ -161,6 +200,7 @@ class SchemaBundle:
         return self._joined(schema, 0)
 
     def _joined(self, schema: object, depth: int) -> Mapping[str, Any] | None:
+        self._count()
         found = self._document.resolved(schema)
         if depth > _DEEPEST or any(key in found for key in ("oneOf", "anyOf", "not", "additionalProperties")):
             return None
@@ -177,6 +217,7 @@ class SchemaBundle:
         return {"properties": properties, "required": [name for name in dict.fromkeys(required) if name in properties]}
 
     def _converted(self, schema: Mapping[str, Any], depth: int, *, names: bool = False) -> dict[str, Any]:
+        self._count()
         if depth > _DEEPEST:
             return {}
         if not names and "$ref" in schema:
@@ -187,6 +228,11 @@ class SchemaBundle:
             if names or (key not in _DROPPED and not key.startswith("x-"))
         }
         return kept if names or not self._document.is_3_0 else _modern(schema, kept)
+
+    def _count(self) -> None:
+        self._values += 1
+        if self._values > MOST_SCHEMA_VALUES:
+            raise SourceConfigError(f"its schema has more than {MOST_SCHEMA_VALUES:,} parts.")
 
     def _inner(self, value: object, depth: int, *, names: bool) -> object:
         if isinstance(value, Mapping):

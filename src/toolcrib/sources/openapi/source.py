@@ -6,14 +6,23 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from itertools import islice
 from pathlib import Path
+from time import monotonic
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from toolcrib.errors import AddressRefusedError, SourceConfigError, SourceError, ToolDefinitionError, WebError
+from toolcrib.errors import (
+    AddressRefusedError,
+    CatalogError,
+    SourceConfigError,
+    SourceError,
+    ToolDefinitionError,
+    WebError,
+)
 from toolcrib.settings import Settings
 from toolcrib.sources.names import ToolNames, safe_prefix
-from toolcrib.sources.openapi.document import OpenApiDocument, checked_path
+from toolcrib.sources.openapi.document import MOST_SECONDS, OpenApiDocument, checked_path
 from toolcrib.sources.openapi.request import Arguments, Credential, arguments_of, request_of
 from toolcrib.sources.source import DocumentSource, SourceState, ToolSink
 from toolcrib.sources.web import Web, WebGuard, WebLimits, WebResponse, keep_keys_out_of_logs
@@ -21,6 +30,7 @@ from toolcrib.tools.result import ToolResult, as_json
 from toolcrib.tools.schema import items, mapping
 from toolcrib.tools.text import clean, clean_words, sentences
 from toolcrib.tools.tool import Risk, Tool
+from toolcrib.tools.verbs import Effect, effect_of
 
 # An operation of an OpenAPI document as a tool, and its answers as results for a model.
 
@@ -51,6 +61,18 @@ class OpenApiCall:
     limits: WebLimits = field(compare=False, repr=False)
     credential: Credential | None = field(default=None, repr=False)
     needs_key: str = ""  # how to provide the missing key of the operation
+    auth: tuple[str, str] | None = None  # where a key goes, whether or not there is one: kind and name
+
+    @property
+    def target(self) -> dict[str, Any]:
+        """The request that a call makes, for pinning: its address, its parts, and how the key is sent."""
+        return {
+            "method": self.method,
+            "address": f"{self.base_url}{self.path}",
+            "arguments": {one.name: [one.place, one.original, one.style, one.explode] for one in self.takes.arguments},
+            "body": self.takes.body_type,
+            "auth": list(self.auth) if self.auth else None,
+        }
 
     async def __call__(self, arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
         """The service's answer; refusals, errors and timeouts are failed results that say what to do."""
@@ -103,7 +125,7 @@ def _value(response: WebResponse) -> Any:
     if (mime.endswith("json") or not mime) and not response.cut:
         try:
             return json.loads(response.body) if response.body.strip() else ""
-        except ValueError:
+        except (ValueError, RecursionError):
             return response.text()
     if mime.startswith(("text/", "application/xml")) or mime.endswith(("json", "+xml", "yaml", "urlencoded")):
         return response.text()
@@ -120,6 +142,7 @@ def _phrase(status: int) -> str:
 DOCUMENT_LIMITS = WebLimits(seconds=30, body_bytes=20_000_000)
 CALL_LIMITS = WebLimits(seconds=30, body_bytes=2_000_000)
 _MOST_DESCRIPTION_CHARACTERS = 1_000
+MOST_OPERATIONS = 20_000
 _AMBIGUOUS = re.compile(r"[\\?#@\x00-\x20\x7f]")
 
 
@@ -157,6 +180,11 @@ class OpenApiSource(DocumentSource):
         self._limits = limits
 
     @property
+    def place(self) -> str:
+        """The file or the address of its document."""
+        return self._place
+
+    @property
     def tools(self) -> tuple[Tool, ...]:
         """Its tools, as the catalog has them."""
         return self._source_tools.tools
@@ -165,7 +193,7 @@ class OpenApiSource(DocumentSource):
         """Read the document again. On failure `state` and `problem` say why, and the tools stay unchanged."""
         try:
             document = await self._document()
-            tools = self._tools(document)
+            tools = await asyncio.to_thread(self._tools, document)
         except SourceError as error:
             self.state, self.problem = SourceState.DOWN, str(error)
             return
@@ -191,14 +219,20 @@ class OpenApiSource(DocumentSource):
 
     def _tools(self, document: OpenApiDocument) -> list[Tool]:
         base_url = self._checked_base_url(document)
-        operations = {_identity(found[0], found[1], found[3]): found for found in document.operations()}
+        problems: list[str] = []
+        listed = islice(document.operations(problems), MOST_OPERATIONS + 1)
+        operations = {_identity(found[0], found[1], found[3]): found for found in listed}
+        if len(operations) > MOST_OPERATIONS:
+            raise SourceConfigError(f"{self._place}: it has more than {MOST_OPERATIONS:,} operations.")
+        ends_at = monotonic() + MOST_SECONDS
         names = self.names.assign(operations)
         tools: list[Tool] = []
-        problems: list[str] = []
         for identity, (method, path, item, operation) in operations.items():
+            if monotonic() > ends_at:
+                raise SourceConfigError(f"{self._place}: its tools cannot be made in {MOST_SECONDS:g} seconds.")
             try:
                 tools.append(self._tool(names[identity], document, base_url, method, path, item, operation))
-            except (SourceConfigError, ToolDefinitionError) as error:
+            except (SourceConfigError, ToolDefinitionError, CatalogError) as error:
                 problems.append(f"{method.upper()} {path} is no tool: {error}")
         self.problems = tuple(problems)
         return tools
@@ -220,17 +254,22 @@ class OpenApiSource(DocumentSource):
             if scheme.get("type") == "apiKey"
         )
         checked_path(path)
+        effect = effect_of(_identity(method, path, operation))
         takes = arguments_of(document, item, operation, hidden)
         credential, needs_key = self._credential(document, operation, schemes)
         tag = next((tag for tag in items(operation.get("tags")) if isinstance(tag, str)), self._name)
-        call = OpenApiCall(self._name, method, base_url, path, takes, self._web, self._limits, credential, needs_key)
+        auth = (credential.kind, credential.name) if credential else None
+        given = credential if self._key is not None else None
+        call = OpenApiCall(self._name, method, base_url, path, takes, self._web, self._limits, given, needs_key, auth)
         return Tool(
             name=name,
             description=clean(_words(method, path, operation), _MOST_DESCRIPTION_CHARACTERS),
             parameters=clean_words(takes.schema),
             call=call,
             category=clean(tag, 60),
-            risk=RISKS.get(method, Risk.MODERATE),
+            risk=Risk.DESTRUCTIVE if effect is Effect.DESTROYS else RISKS.get(method, Risk.MODERATE),
+            # The method says whether it only reads; a name that says otherwise is believed.
+            confirm=RISKS.get(method) is not Risk.SAFE or effect in (Effect.CHANGES, Effect.DESTROYS),
             source=self.name,
             origin=f"{document.place}: {method.upper()} {path}",
         )
@@ -238,7 +277,7 @@ class OpenApiSource(DocumentSource):
     def _credential(
         self, document: OpenApiDocument, operation: Mapping[str, Any], schemes: Mapping[str, Any]
     ) -> tuple[Credential | None, str]:
-        """How the key is sent with an operation, and the message for a missing one."""
+        """How a key is sent with an operation, also if there is none yet, and the message for a missing one."""
         wanted = items(operation["security"] if "security" in operation else document.content.get("security"))
         choices = [list(mapping(choice)) for choice in wanted]
         if not choices or [] in choices:
@@ -248,11 +287,10 @@ class OpenApiSource(DocumentSource):
             )
         else:
             open_to_all, names = False, choices[0]
-        if self._key is None:
-            return None, "" if open_to_all else self._how_to_give_a_key
+        missing = "" if open_to_all or self._key is not None else self._how_to_give_a_key
         if not names:
-            return None if schemes else Credential(kind="bearer", key=self._key), ""
-        return _credential(document.resolved(schemes.get(names[0])), self._key), ""
+            return None if schemes else Credential(kind="bearer", key=self._key or ""), missing
+        return _credential(document.resolved(schemes.get(names[0])), self._key or ""), missing
 
     @property
     def _how_to_give_a_key(self) -> str:
@@ -279,7 +317,10 @@ class OpenApiSource(DocumentSource):
 
 def _read(place: str) -> str:
     try:
-        return Path(place).expanduser().read_text(encoding="utf-8")
+        path = Path(place).expanduser()
+        if path.stat().st_size > DOCUMENT_LIMITS.body_bytes:
+            raise SourceConfigError(f"{place}: it is larger than {DOCUMENT_LIMITS.body_bytes:,} bytes.")
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise SourceConfigError(f"{place}: it cannot be read: {reason}.", hint="Check the path.") from None

@@ -1,4 +1,7 @@
-"""The OWASP MCP Top 10 (beta, 2025): at least three attacks on the gateway for each item, and what happens instead."""
+"""The OWASP MCP Top 10 (beta, 2025): at least three attacks on the gateway for each item, and what happens instead.
+
+What each item means here, and what is not held, is in `docs/concepts/gateway-security.md`.
+"""
 
 import asyncio
 import json

@@ -50,9 +50,10 @@ def test_review_shows_and_approves_each_server_and_the_gateway_serves_only_these
     assert "good__delete_all  [asks before each call]" in capsys.readouterr().out
     assert sorted(Lock.open(Path(shown["lock"])).pins) == ["good__delete_all", "good__echo"]
 
-    assert main(["gateway", config, "--check", "--json"]) == 0
+    assert main(["gateway", config, "--check", "--json"]) == 4  # a server is down, and what it wrote is there
     checked = json.loads(capsys.readouterr().out)
     assert checked["held_back"] == ["nasty__add"]
+    assert [one["log"] for one in checked["sources"]] == ["", "", "no licence found\n"]
     assert main(["gateway", "review", config, "--server", "nasti"]) == 1
     assert "There is no server named 'nasti'" in capsys.readouterr().err
 

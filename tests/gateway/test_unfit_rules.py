@@ -101,7 +101,7 @@ def test_a_check_finds_the_typo_shows_what_is_pending_and_takes_what_is_optional
     assert "rules.0: fits no tool. Did you mean 's__delete_all'?" in capsys.readouterr().err
 
     policy_of(tmp_path, "name: s__delete_all", "name: s__later, optional: true", "name: down__delete")
-    assert main(asked) == 0
+    assert main(asked) == 4  # a server is down
     assert json.loads(capsys.readouterr().out)["rules"] == {
         "pending": [
             f"{tmp_path}/policy.yaml:4:5: rules.2: pending until its tools are known: mcp:down (not reachable)"

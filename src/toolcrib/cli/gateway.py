@@ -30,6 +30,7 @@ from toolcrib.cli.options import (
     postgres_place,
     shared_index,
     shared_source,
+    show_log,
     tenants,
 )
 from toolcrib.cli.output import Columns, note, say, write_json
@@ -49,6 +50,7 @@ async def looked_through(made: "Gateway", *, json: bool) -> int:
     from toolcrib.discovery.surfaces.display import SOURCE as OWN
     from toolcrib.discovery.tokens import TokenCount, definitions_tokens, is_exact
     from toolcrib.policy.coverage import Fit
+    from toolcrib.sources.source import SourceState
 
     async with made.running():
         await made.sources.wait_until_settled()
@@ -62,6 +64,7 @@ async def looked_through(made: "Gateway", *, json: bool) -> int:
                 "tools": sum(tool.source == source.name for tool in tools),
                 "held_back": sum(tool.source == source.name for tool in made.quarantine.quarantined),
                 "problem": source.problem,
+                "log": str(getattr(source, "log", "")) if source.state is SourceState.DOWN else "",
             }
             for source in made.sources.sources
         ]
@@ -74,11 +77,13 @@ async def looked_through(made: "Gateway", *, json: bool) -> int:
         costs = {"exact": is_exact(), "tokens": after, "tokens_of_all_tools": before}
         rules = {"pending": pending, "vanished": vanished}
         write_json({"surface": names, "sources": rows, "held_back": held, "rules": rules, **costs})
-        return 0
+        return _UNREACHABLE if any(row["state"] == SourceState.DOWN for row in rows) else 0
     table = Columns(("source", "state", "tools", "held back", "problem"))
     for row in rows:
-        table.add(*map(str, row.values()))
+        table.add(*(str(value) for key, value in row.items() if key != "log"))
     table.show()
+    for row in rows:
+        show_log(str(row["source"]).partition(":")[2], str(row["log"]))
     shown = (
         f"{TokenCount(tokens=after, exact=is_exact())} tokens instead of {TokenCount(tokens=before, exact=is_exact())}"
     )
@@ -89,7 +94,7 @@ async def looked_through(made: "Gateway", *, json: bool) -> int:
         note(f"held back until approved: {name}")
     for rule in (*pending, *vanished):
         note(f"rule {rule}")
-    return 0
+    return _UNREACHABLE if any(row["state"] == SourceState.DOWN for row in rows) else 0
 
 
 # `toolcrib gateway install` and `approve`: the gateway in a client's file, and tools that wait for a person's yes.
@@ -151,6 +156,7 @@ def install(
 
 
 OFF = "off"
+_UNREACHABLE = 4  # the exit code of --dry-run when a server is down
 HOST = "127.0.0.1"
 CALLER = "http"  # who has a token without a name
 
@@ -175,6 +181,7 @@ def gateway(
     allow_origin: Names = (),
     timeout: float = SECONDS,
     limit: Names = (),
+    isolate: tuple[Literal["environment", "network", "read-only"], ...] = (),
     let_models_confirm: Flag = False,
     embedder: EmbedderName = None,
     index: IndexPlace = "memory",
@@ -209,6 +216,8 @@ def gateway(
         allow_origin: The origin of a web page that may use the gateway, such as `https://desk.example`.
         timeout: How long a server may take to start, in seconds.
         limit: A limit as NAME=VALUE, such as `call_seconds=120`; may be given several times. The guide lists them.
+        isolate: What programs get no access to, unless their entry has an `isolation`: their `environment`, the
+            `network`, or the file system (`read-only`). The last two need bubblewrap.
         let_models_confirm: In clients that cannot ask their user, answer a risky call with a code that the model can
             send by itself. Without it such a call waits for `toolcrib gateway confirm` in a terminal.
         dry_run: Start every server once, show what would be served and what is held back, and exit.
@@ -243,6 +252,7 @@ def gateway(
         embedder=embedder,
         index=index,
         limits=limit,
+        isolate=isolate,
         let_models_confirm=let_models_confirm,
     )
     made.quarantine.trusts_first_lists = not require_review
@@ -281,6 +291,7 @@ def make_gateway(
     embedder: str | None = None,
     index: IndexPlace = "memory",
     limits: Sequence[str] = (),
+    isolate: Sequence[str] = (),
     let_models_confirm: bool = False,
 ) -> "Gateway":
     """The gateway that the options describe. With `remember`, what servers list is kept for the next start."""
@@ -290,17 +301,24 @@ def make_gateway(
     from toolcrib.gateway.pending import WaitingCalls
     from toolcrib.gateway.server import Gateway, ToolCache
     from toolcrib.policy.reading import read_policy
+    from toolcrib.sources.mcp.isolation import Isolation
     from toolcrib.sources.mcp.source import McpSource
     from toolcrib.sources.source import SourceGroup
 
     chosen = ChosenLimits.of(limits)
+    asked = Isolation(
+        environment="environment" in isolate, network="network" in isolate, read_only="read-only" in isolate
+    )
+    isolation = asked if isolate else None
     quarantine = Quarantine(Catalog())
     if catalog is not None:
         sources = SourceGroup([shared_source(catalog, quarantine, paths, seconds)])
     else:
         sources = SourceGroup(
             source
-            for source in open_sources(paths, quarantine, seconds, limits=chosen.servers)
+            for source in open_sources(
+                paths, quarantine, seconds, limits=chosen.servers, isolation=isolation if isolate else None
+            )
             if not (isinstance(source, McpSource) and is_a_gateway(source.server))
         )
     rules = read_policy(policy) if policy else None

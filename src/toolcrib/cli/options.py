@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.catalog.loading import load_catalog as load_from
+from toolcrib.cli.output import note
 from toolcrib.errors import LoadError, SourceConfigError, StoreError, require_mcp
 from toolcrib.settings import Settings, is_postgres
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from toolcrib.search.index import ToolIndex
     from toolcrib.search.interface import SearchIndex
     from toolcrib.sources.mcp.config import McpServer
+    from toolcrib.sources.mcp.isolation import Isolation
     from toolcrib.sources.mcp.source import McpSource
     from toolcrib.sources.openapi.source import OpenApiSource
     from toolcrib.sources.source import ToolSink
@@ -166,6 +168,17 @@ DEFAULT = ".mcp.json"
 SECONDS = 30.0
 
 
+_MOST_LOG_LINES = 10
+
+
+def show_log(server: str, log: str) -> None:
+    """Show the last lines that a server wrote to stderr."""
+    if log.strip():
+        note(f"{server} wrote:")
+        for line in log.splitlines()[-_MOST_LOG_LINES:]:
+            note(f"  {line}")
+
+
 def default_lock(config: Sequence[Path], settings: Settings | None = None) -> Path:
     """Where the approved definitions of the servers in these files are, if nobody says another place."""
     paths = [str(path.expanduser().absolute()) for path in config]
@@ -180,10 +193,11 @@ def open_sources(
     *,
     read: "ReadServers | None" = None,
     limits: Mapping[str, Any] | None = None,
+    isolation: "Isolation | None" = None,
 ) -> "list[McpSource | OpenApiSource]":
     """Create a source for each server in the files. `read=named_servers` also reads the servers of app files.
 
-    `limits` are fields of `McpLimits` that somebody set.
+    `limits` are fields of `McpLimits` that somebody set; `isolation` is for programs whose entry says nothing of it.
     """
     require_mcp("An MCP server")
     from toolcrib.sources.mcp.config import McpLimits, read_mcp_servers
@@ -193,6 +207,12 @@ def open_sources(
 
     documents = [path for path in paths if _is_openapi(path)]
     servers = (read or read_mcp_servers)(path for path in paths if path not in documents)
+    if isolation is not None:
+        local = (server.transport == "stdio" and server.isolation is None for server in servers)
+        servers = tuple(
+            replace(server, isolation=isolation) if is_local else server
+            for server, is_local in zip(servers, local, strict=True)
+        )
     chosen = replace(McpLimits(connect_seconds=seconds, list_seconds=seconds), **(limits or {}))
     logins = Settings.from_environment().logins
     return [

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cyclopts import App, Parameter
 
 from toolcrib.catalog.catalog import Catalog
-from toolcrib.cli.options import DEFAULT, SECONDS, Flag, Json, named_servers, open_sources
+from toolcrib.cli.options import DEFAULT, SECONDS, Flag, Json, named_servers, open_sources, show_log
 from toolcrib.cli.output import Columns, note, say, write_json
 from toolcrib.discovery.tokens import TokenCount, definitions_tokens, is_exact
 from toolcrib.errors import SourceConfigError, SourceLoginError, did_you_mean, require_mcp
@@ -119,7 +119,6 @@ def _server(name: str, config: tuple[Path, ...]) -> McpServer:
 
 
 _NEEDS_LOGIN, _UNREACHABLE = 3, 4
-_MOST_LOG_LINES = 10
 
 app = App(name="sources", default_parameter=Parameter(negative=()))
 
@@ -186,10 +185,8 @@ def show(lines: Sequence[SourceLine], *, log: bool = False) -> None:
     for line in lines:
         for refused in line.refused:
             note(f"{line.name}: left out: {refused}")
-        if log and line.log.strip():
-            note(f"{line.name} wrote:")
-            for written in line.log.splitlines()[-_MOST_LOG_LINES:]:
-                note(f"  {written}")
+        if log or line.state == SourceState.DOWN:
+            show_log(line.name, line.log)
 
 
 def _line(source: "McpSource | OpenApiSource") -> SourceLine:

@@ -66,7 +66,14 @@ def client_named(name: str) -> Client:
 
 def entry(client: Client, arguments: Sequence[str]) -> dict[str, Any]:
     """The entry that makes a client start the gateway."""
-    return {**client.more, "command": shutil.which("toolcrib") or "toolcrib", "args": ["gateway", *arguments]}
+    return {**client.more, "command": _program(), "args": ["gateway", *arguments]}
+
+
+def _program() -> str:
+    """The absolute path of this program: a client that a desktop starts knows no PATH of ours."""
+    beside = Path(sys.executable).with_name("toolcrib.exe" if sys.platform == "win32" else "toolcrib")
+    found = shutil.which("toolcrib") or (str(beside) if beside.exists() else "")
+    return str(Path(found).absolute()) if found else "toolcrib"
 
 
 def document(client: Client, entry: Mapping[str, Any], current: Mapping[str, Any] | None = None) -> dict[str, Any]:

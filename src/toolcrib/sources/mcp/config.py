@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias, cast
 from urllib.parse import urlsplit
 
 from toolcrib.errors import SourceConfigError
+from toolcrib.sources.mcp.isolation import Isolation, isolation_of
 from toolcrib.sources.names import distinct
 
 # Variables in configuration files: `${TOKEN}`, `${TOKEN:-default}`, and the forms of VS Code and Cursor.
@@ -86,6 +87,7 @@ class McpServer:
     without: frozenset[str] = frozenset()  # original names of the tools to exclude
     missing: tuple[str, ...] = ()  # variables that it uses but that are not set
     origin: str = ""  # the file that configures it
+    isolation: Isolation | None = None  # of a program on this machine
     identity: str = field(default="", repr=False)  # a hash of what its entry says about where calls go, see `_identity`
 
     @property
@@ -131,6 +133,7 @@ def server_of(name: str, entry: object, variables: Variables, origin: str = "") 
             environment=_environment(fields, variables, where),
             folder=unchecked.fill(cwd) if (cwd := _text(fields, "cwd", where)) else None,
             missing=tuple(variables.missing),
+            isolation=isolation_of(fields.get("isolation"), where),
             **shared,
         )
     headers = {key: variables.fill(value) for key, value in _pairs(fields, "headers", where).items()}

@@ -22,6 +22,7 @@ from toolcrib.errors import SourceError, SourceLoginError
 from toolcrib.sources.mcp.config import McpLimits, McpServer
 from toolcrib.sources.mcp.questions import ServerQuestions
 from toolcrib.sources.mcp.transport import McpLink
+from toolcrib.sources.modules.process import find_bubblewrap
 from toolcrib.sources.source import Breaker, Clock, SourceState
 from toolcrib.tools.text import clean
 from toolcrib.tools.tool import current_call
@@ -266,6 +267,10 @@ class McpConnection:
     async def _connect(self) -> McpLink:
         if self.server.missing:
             raise login_error(self.server)
+        if isolation := self.server.isolation:
+            program = await asyncio.to_thread(find_bubblewrap) if isolation.needs_bubblewrap else None
+            if problem := isolation.problem(program):
+                raise SourceError(f"{self.server.name} {problem}.", hint="Install it, or change its `isolation`.")
         self.state = SourceState.STARTING
         questions = self._questions if self.relays_questions else None
         link = self._last = McpLink(

@@ -27,6 +27,7 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError("A tool of an MCP server", "gateway") from error
 
+_MOST_LOG_LINES = 10
 _POLL_FACTOR = 50  # the least ratio of pause to request time: a list of thousands of tools takes seconds
 logger = logging.getLogger(__name__)
 
@@ -136,12 +137,18 @@ class McpSource:
                 await self._refresh()
                 pause = max(self._connection.limits.poll_seconds, _POLL_FACTOR * (self._clock() - began))
             except SourceError as error:
-                logger.info("%s: %s", self.name, error)
+                level = logging.INFO if self._settled.is_set() else logging.WARNING  # once; it is tried again and again
+                logger.log(level, "%s: %s%s", self.name, error, self._last_words())
                 pause = max(self._connection.pause, self._connection.limits.first_retry_seconds)
             self._settled.set()
             if self._task is None:  # it was stopped, and foreign code swallowed the cancellation
                 return
             await self._wait_for_change(pause)
+
+    def _last_words(self) -> str:
+        """What the program wrote before it failed, for the logs."""
+        lines = [clean(line, 200) for line in self.log.splitlines() if line.strip()]
+        return f" It wrote: {' | '.join(lines[-_MOST_LOG_LINES:])}" if lines else ""
 
     async def _wait_for_change(self, seconds: float) -> None:
         """Wait until the tools of the server change, at most this long."""

@@ -38,7 +38,9 @@ from pydantic import ValidationError
 from typing_extensions import Unpack
 
 from toolcrib.sources.mcp.config import McpLimits, McpServer
+from toolcrib.sources.mcp.isolation import Isolation
 from toolcrib.sources.mcp.questions import ServerQuestions
+from toolcrib.sources.modules.process import find_bubblewrap
 from toolcrib.sources.web import keep_keys_out_of_logs
 
 
@@ -232,12 +234,15 @@ class ProcessTransport(ClientTransport):
         self, *, transport_options: TransportOptions | None = None, **session_kwargs: Unpack[SessionKwargs]
     ) -> AsyncGenerator[ClientSession, None]:
         """Run the program while the `with` block runs."""
+        isolation = self._server.isolation or Isolation()
+        bubblewrap = await asyncio.to_thread(find_bubblewrap) if isolation.needs_bubblewrap else None
+        argv = [self._server.command, *self._server.arguments]
         process = await anyio.open_process(
-            [self._server.command, *self._server.arguments],
+            isolation.command(argv, self._server.folder, bubblewrap),
             stdin=PIPE,
             stdout=PIPE,
             stderr=PIPE,
-            env={**get_default_environment(), **self._server.environment},
+            env=isolation.variables(get_default_environment(), self._server.environment),
             cwd=self._server.folder,
             start_new_session=True,  # so that its child processes can be terminated with it
         )

@@ -78,6 +78,7 @@ bench: $(VENV)/.bench-ready ## retrieval quality and speed beside other librarie
 	$(BIN)/python benchmarks/latency.py
 	$(BIN)/python benchmarks/tokens.py
 	$(BIN)/python benchmarks/agent_tokens.py
+	$(BIN)/python benchmarks/long_session.py
 	$(BIN)/python benchmarks/gateway.py
 
 dist: $(VENV)/.release-ready ## sdist and wheels in dist/, each tried in a clean environment

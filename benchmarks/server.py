@@ -229,7 +229,7 @@ def serve(folder: str) -> None:
     options = Options(port=0, requests_per_second=1e6, burst=1_000_000)
     served = Served(crib=Crib(cms.catalog), store=SqliteStore(Path(folder) / "sessions.db"))
     app = create_app(served, options)
-    blocks = Gauge("bench_allocated_blocks", "Blocks that Python holds.", registry=app.state.house.metrics.registry)
+    blocks = Gauge("bench_allocated_blocks", "Blocks that Python holds.", registry=app.state.services.metrics.registry)
     blocks.set_function(allocated)
     taken = bind_socket(options)
     print(address(options, taken), flush=True)

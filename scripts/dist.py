@@ -94,11 +94,13 @@ def check(compiled: Path) -> None:
 
 def show_choices(scratch: Path) -> None:
     """Which file pip takes, here and elsewhere."""
+    _run([sys.executable, "-m", "venv", str(scratch / "pip")])  # `.venv` has no pip if uv made it
+    python = str(scratch / "pip" / "bin" / "python")
     offered = ["--no-index", "--find-links", str(DIST), "--no-deps", "--only-binary", ":all:"]
     for number, platform in enumerate(("", *ELSEWHERE)):
         folder = scratch / f"choice-{number}"
         here = ["--platform", platform] if platform else []
-        _run([sys.executable, "-m", "pip", "download", *offered, *here, "--dest", str(folder), "toolcrib"])
+        _run([python, "-m", "pip", "download", *offered, *here, "--dest", str(folder), "toolcrib"])
         (chosen,) = folder.iterdir()
         print(f"pip on {platform or 'this machine'} takes {chosen.name}", flush=True)
 

@@ -32,9 +32,10 @@ AT_LOAD: dict[str, set[str]] = {
     "apps": {
         "agent", "catalog", "credentials", "discovery", "policy", "search", "sources", "stores", "tools", "yaml_file",
     },
-    "gateway": {"catalog", "discovery", "policy", "search", "serving", "sources", "tools"},
+    "gateway": {"catalog", "connections", "discovery", "policy", "search", "serving", "sources", "tools"},
     "server": {
-        "agent", "catalog", "discovery", "evals", "memory", "policy", "search", "serving", "stores", "tools",
+        "agent", "catalog", "connections", "discovery", "evals", "memory", "policy", "search", "serving", "stores",
+        "tools",
     },
 }  # fmt: skip
 LATE: dict[str, set[str]] = {
@@ -44,7 +45,17 @@ LATE: dict[str, set[str]] = {
     "stores": {"postgres"},
 }
 # Files at the root: a front for a room, or a value that several rooms need.
-ROOT_FILES = {"_lazy", "credentials", "embedders", "errors", "serving", "settings", "testing", "yaml_file"}
+ROOT_FILES = {
+    "_lazy",
+    "connections",
+    "credentials",
+    "embedders",
+    "errors",
+    "serving",
+    "settings",
+    "testing",
+    "yaml_file",
+}
 OPEN_TO_ALL = {"_lazy", "errors", "settings"}
 
 

@@ -269,10 +269,11 @@ class ServerError(ToolcribError):
 
 
 class ServerBusyError(ToolcribError):
-    """A server that cannot begin another run now."""
+    """A server that cannot begin another run now, but perhaps after some seconds."""
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str, *, retry_seconds: int = 5) -> None:
         super().__init__(f"The server {why}.", hint="Try again in a moment.")
+        self.retry_seconds = retry_seconds
 
 
 class GatewayError(ToolcribError):

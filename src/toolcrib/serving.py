@@ -18,7 +18,7 @@ from toolcrib.errors import ServerError
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 PORT = 8765
 _MOST_CALLERS = 10_000
-_BACKLOG = 512  # connections that wait to be accepted
+BACKLOG = 512  # connections that wait to be accepted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +35,10 @@ class Options:
     requests_per_second: float = 20.0  # of one caller, on average
     burst: int = 100  # requests of one caller at once
     most_runs: int = 200  # at the same time
+    longest_wait_seconds: float = 10.0  # a message that would wait longer for the processor is refused
+    most_connections: int = 1_000  # at the same time; fewer, where the system gives us fewer descriptors
+    header_seconds: float = 10.0  # for the head of a request, from its first byte or the connection's begin
+    idle_seconds: float = 60.0  # of a body that stops coming, or of an answer that nobody reads
     grace_seconds: float = 10.0  # for runs that are under way at shutdown
     warm_up: bool = True  # rehearse a turn at the start, so that the first message does not wait
     ping_seconds: float = 15.0  # of silence, before a comment keeps a stream open
@@ -158,7 +162,7 @@ def bind_socket(options: Options, *, flag: str = "--port") -> socket.socket:
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((options.host, options.port))
-        bound.listen(_BACKLOG)
+        bound.listen(BACKLOG)
     except (OSError, OverflowError) as error:
         bound.close()
         reason = str(getattr(error, "strerror", None) or error).rstrip(".")

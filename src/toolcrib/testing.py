@@ -1,4 +1,4 @@
-"""For tests of an application, without any key: a model that follows a script, and a check of what is found."""
+"""For tests of an application, without any key: a scripted model, a store in memory, and a check of what is found."""
 
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,8 @@ from toolcrib.search.index import ToolIndex
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
     from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
+
+    from toolcrib.stores.sqlite.store import SqliteStore
 
 
 def scripted_model(*replies: "str | tuple[str, dict[str, Any]]") -> "FunctionModel":
@@ -42,6 +44,13 @@ def scripted_model(*replies: "str | tuple[str, dict[str, Any]]") -> "FunctionMod
             yield {0: DeltaToolCall(name=reply.tool_name, json_args=arguments, tool_call_id=reply.tool_call_id)}
 
     return FunctionModel(respond, stream_function=stream, model_name="scripted")
+
+
+def memory_store() -> "SqliteStore":
+    """A store of sessions in memory, for `async with memory_store() as store, store.open() as session:`."""
+    from toolcrib.stores.sqlite.store import SqliteStore
+
+    return SqliteStore(None)
 
 
 def assert_finds(catalog: Catalog, expected: Mapping[str, str], *, within: int = 5) -> None:

@@ -320,6 +320,8 @@ def _valid_rest(value: dict[Any, Any], error: "ValidationError", model: type[Mod
     """The document without its invalid values; None if that is not valid either."""
     rest = deepcopy(value)
     for one in error.errors(include_url=False, include_context=False, include_input=False):
+        if not one["loc"]:
+            return None  # the document itself is wrong, such as a key that is no text
         *above, last = one["loc"]
         with suppress(KeyError, IndexError, TypeError):  # a missing value cannot be removed
             inner: Any = rest

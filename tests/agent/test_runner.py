@@ -252,3 +252,19 @@ async def test_without_a_models_summary_there_is_a_list_of_what_was_asked_and_do
     for text in ("fourth", "fifth"):
         await run(session, text, crib=off)
     assert session.memory.summary == 'asked "rename it"; called rename_page; asked "second"; asked "third"'
+
+
+async def test_tools_leave_with_the_history_that_they_were_used_in(session: Session) -> None:
+    script, model = scripted(
+        [("tool_search", {"query": "find an image"})],
+        "Ready.",
+        [("tool_search", {"query": "rename a page"})],
+        [("rename_page", {"slug": "home", "title": "Start"})],
+        "Done.",
+        "Hello.",
+    )
+    crib = Shop().crib(model, limits=Limits(most_messages=6, keep_messages=2), summarize=False)
+    for text in ("What can you do?", "Rename home", "Thanks"):
+        await run(session, text, crib=crib)
+    assert ["search_images" in tools for tools in script.tools] == [False, True, True, True, True, False]
+    assert "rename_page" in script.tools[-1], "called in the turn before"

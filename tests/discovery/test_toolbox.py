@@ -161,6 +161,27 @@ async def test_a_call_counts_as_use() -> None:
     assert toolbox.begin_turn() == ("get_page",)
 
 
+async def test_with_the_history_all_tools_go_that_were_not_called_in_the_turn_before() -> None:
+    toolbox = Toolbox(pages())
+    toolbox.activate(["list_pages", "get_page"])
+    await toolbox.call("list_pages", {})
+    assert toolbox.begin_turn() == ()
+    toolbox.activate(["publish_page"])
+    await toolbox.call("get_page", {})
+    restored = Toolbox.restore(toolbox.snapshot(), pages())
+    for one in (toolbox, restored):
+        assert one.begin_turn(cut=True) == ("list_pages", "publish_page")
+        assert one.active == ("get_page",)
+    assert toolbox.begin_turn() == ()
+    assert toolbox.begin_turn(cut=True) == ("get_page",)
+
+
+def test_no_tool_goes_where_all_are_kept() -> None:
+    toolbox = Toolbox(pages(), idle_turns=None)
+    toolbox.activate(["list_pages"])
+    assert toolbox.begin_turn(cut=True) == ()
+
+
 def test_pinned_tools_never_go_and_take_nothing_from_the_budget() -> None:
     toolbox = Toolbox(pages(), pinned=["list_pages", "get_page"], budget_tokens=100, size_of=hundred)
     toolbox.activate(["list_pages", "publish_page"])

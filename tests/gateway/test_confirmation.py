@@ -209,6 +209,7 @@ async def test_the_policy_acts_on_the_inner_tool() -> None:
         rules=(
             Rule("hide", name="s__echo", role="bob"),
             Rule("deny", name="s__delete*", reason="nobody deletes here"),
+            Rule("allow", name="s__echo"),
         )
     )
     gateway = made_gateway({"s": entry()}, policy=policy)

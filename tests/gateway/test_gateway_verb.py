@@ -104,8 +104,10 @@ async def test_over_http_it_tells_its_address_and_ends_on_a_signal(given: bool, 
             assert re.fullmatch(r"http://127\.0\.0\.1:\d+/mcp", url)
             token = TOKEN
             if not given:
-                said = [(await process.stderr.readline()).decode() for _ in range(2)]
-                token = said[1].strip().rpartition(" ")[2]
+                line = (await process.stderr.readline()).decode()
+                while "No token was given" not in line:
+                    line = (await process.stderr.readline()).decode()
+                token = line.strip().rpartition(" ")[2]
             async with over_http(url, token=token) as client:
                 assert text(await call(client, "s__echo", {"text": "hello"})) == "hello"
     finally:
@@ -118,8 +120,9 @@ async def test_over_http_it_tells_its_address_and_ends_on_a_signal(given: bool, 
 def test_over_stdio_it_ends_with_its_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO()))
     monkeypatch.setattr("sys.stdout", TextIOWrapper(BytesIO()))
-    assert main(["gateway", str(write_config(tmp_path, s=entry()))]) == 0
-    assert "No --lock: tools are served as their servers describe them" in capsys.readouterr().err
+    config = str(write_config(tmp_path, s=entry()))
+    assert main(["gateway", config, "--lock", "off"]) == 0
+    assert "--lock off: tools are served as their servers describe them" in capsys.readouterr().err
 
 
 @pytest.mark.process

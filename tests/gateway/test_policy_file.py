@@ -80,6 +80,7 @@ def test_all_mistakes_are_reported_at_once_each_with_its_place(tmp_path: Path) -
         ("[]", "1:1: this is a sequence, not a mapping."),
         ("rules: 1999-99-99", "1:1: a value cannot be read: ValueError"),
         ("rules: &a [*a]", "1:1: the file's aliases stand for too many values."),
+        ('{"\\ud800": 1}', "1:1: input should be a valid string"),
         (None, "1:1: cannot be read: No such file or directory."),
     ],
 )

@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import threading
+from collections import Counter
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -136,6 +137,52 @@ async def test_eight_real_servers_work_behind_one_gateway(programs: Programs, tm
                 assert name in text(found), text(found)
     if programs.missing:
         pytest.skip(f"{len(servers)} of 8 servers work; the others are not here: {'; '.join(programs.missing)}")
+
+
+# A day at a desk: what people have these servers do, sixty calls.
+DAY = """
+time: get_current_time*3 convert_time*3
+git: git_status*5 git_diff_unstaged*3 git_diff_staged git_log*3 git_show git_add*2 git_commit*2
+fetch: fetch*5
+sqlite: list_tables*2 describe_table*2 read_query*5 write_query
+filesystem: list_directory*3 read_text_file*6 search_files*2 get_file_info directory_tree write_file*2 edit_file
+memory: search_nodes*2 read_graph add_observations
+everything: echo
+sequential-thinking: sequentialthinking
+"""
+
+
+def calls_of_a_day() -> list[str]:
+    calls: list[str] = []
+    for line in DAY.strip().splitlines():
+        server, _, listed = line.partition(": ")
+        for one in listed.split():
+            name, _, times = one.partition("*")
+            calls += [f"{server}__{name}"] * int(times or 1)
+    return calls
+
+
+async def test_a_day_of_sixty_calls_asks_nine_times(programs: Programs, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)  # noqa: ASYNC221  # some milliseconds
+    servers = entries(programs, tmp_path)
+    limits = McpLimits(connect_seconds=120, list_seconds=120)
+    gateway = made_gateway(servers, lock=tmp_path / "tools.lock", server_limits=limits, policy=None)
+    async with asyncio.timeout(LONG), gateway.running():
+        await gateway.sources.wait_until_settled()
+        toolbox, calls = gateway.toolbox(), calls_of_a_day()
+        assert len(calls) == 60
+        there = [name for name in calls if name.partition("__")[0] in servers]
+        asked = [name for name in there if toolbox.verdict(gateway.quarantine.catalog.get(name)).decision == "ask"]
+    if programs.missing:
+        pytest.skip("; ".join(programs.missing))
+    assert Counter(asked) == {
+        "git__git_add": 2,
+        "git__git_commit": 2,
+        "sqlite__write_query": 1,
+        "filesystem__write_file": 2,
+        "filesystem__edit_file": 1,
+        "memory__add_observations": 1,
+    }
 
 
 async def test_a_tool_that_deletes_asks_first_whatever_server_has_it(programs: Programs, tmp_path: Path) -> None:

@@ -2,13 +2,14 @@
 
 import json
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.support.gateway import call, entry, in_memory, made_gateway, text, write_config
 from tests.support.mcp_source import until
-from toolcrib import Catalog, Policy, Tool
+from toolcrib import Catalog, Policy, Rule, Tool
 from toolcrib.cli.main import main
 from toolcrib.errors import GatewayError
 from toolcrib.policy.coverage import Fit, KnownTool, PendingSource, judge
@@ -150,7 +151,9 @@ async def test_a_tool_that_vanishes_gives_a_warning_and_stops_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     servers = {"s": entry(call={"echo": "change"})}  # its first call takes `delete_all` away
-    gateway = made_gateway(servers, policy=policy_of(tmp_path, "name: s__delete_all"))
+    policy = policy_of(tmp_path, "name: s__delete_all")
+    policy = replace(policy, rules=(*policy.rules, Rule("allow", name="s__echo")))
+    gateway = made_gateway(servers, policy=policy)
     async with in_memory(gateway) as client:
         await gateway.sources.wait_until_settled()
         assert text(await call(client, "s__echo")) == "changed"

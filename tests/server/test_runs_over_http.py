@@ -7,8 +7,12 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.support.agent import Shop
+from tests.support.agent import Shop, scripted
 from tests.support.server import QUIET, Quarantine, Scene, events, kinds, scene
+from toolcrib.agent.crib import Crib
+from toolcrib.server.app import create_app
+from toolcrib.server.runs import Load
+from toolcrib.server.services import Served
 from toolcrib.stores.sqlite.store import SqliteStore
 
 pytestmark = pytest.mark.process
@@ -245,6 +249,50 @@ def test_more_runs_than_allowed_have_to_wait() -> None:
         told = here.say(other, "hi")
     assert (full.status_code, full.headers["retry-after"]) == (503, "5")
     assert kinds(told)[-2:] == ["answered", "usage"]
+
+
+async def test_a_message_that_would_wait_too_long_for_the_processor_is_told_when_to_come_again() -> None:
+    shop = Shop()
+    _, model = scripted("Hi.")
+    options = replace(QUIET, longest_wait_seconds=10.0)
+    app = create_app(Served(crib=Crib(shop.catalog, model=model), store=SqliteStore(None)), options)
+    load: Load = app.state.services.runs.load
+    load.rehearsed(2.0)
+    transport = httpx2.ASGITransport(app=app)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        begun = [load.begin() for _ in range(8)]
+        path = f"/api/sessions/{(await client.post('/api/sessions')).json()['id']}/messages"
+        load.observe(late_seconds=1.0, share=1.0)
+        busy = await client.post(path, json={"text": "hi"})
+        for one in begun[2:]:
+            load.end(one)
+        reply = await client.post(path, json={"text": "hi"})
+    assert busy.status_code == 503
+    assert 6 <= int(busy.headers["retry-after"]) <= 60  # eight times two seconds, and what this test needs itself
+    assert busy.json()["error"].startswith("The server is busy: this would wait for some ")
+    assert "event: answered" in reply.text
+
+
+def test_turns_are_waited_for_only_when_the_event_loop_is_late() -> None:
+    now = 0.0
+    load = Load(lambda: now)
+    load.rehearsed(0.5)
+    begun = [load.begin() for _ in range(4)]
+    now = 2.0
+    load.end(begun.pop())  # a second turn every two seconds of processor time: 0.78 s on average
+    assert load.wait_seconds == 0.0
+    load.observe(late_seconds=1.0, share=1.0)
+    wait = load.wait_seconds
+    assert wait == pytest.approx(3 * (0.98 * 4.0) / (0.98 * 4 + 1), rel=0.01)
+    now = 50.0
+    load.end(begun.pop())  # what happens while it is late says nothing about a turn
+    assert load.wait_seconds == pytest.approx(wait * 2 / 3)
+    for _ in range(50):
+        load.observe(late_seconds=1.0, share=0.25)  # others take three quarters of the processor
+    assert load.wait_seconds == pytest.approx(4 * wait * 2 / 3, rel=0.01)
+    for _ in range(50):
+        load.observe(late_seconds=0.0, share=0.1)
+    assert load.wait_seconds == 0.0
 
 
 def _listen_until(here: Scene, method: str, path: str, kind: str, **options: Any) -> list[tuple[int, dict[str, Any]]]:

@@ -9,6 +9,7 @@ import pytest
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import StatusCode
 
 from tests.support.agent import Shop, scripted
 from tests.support.server import Scene, listening, scene
@@ -16,7 +17,7 @@ from toolcrib.agent.crib import Crib
 from toolcrib.errors import ServerError
 from toolcrib.server.metrics import JsonLines, log_as_json, logged_session
 from toolcrib.server.services import Served
-from toolcrib.server.tracing import provider_for, traced
+from toolcrib.server.tracing import WithoutSecrets, provider_for, traced
 from toolcrib.stores.sqlite.store import SqliteStore
 
 SECRET = "a very private fern"
@@ -78,6 +79,30 @@ def test_content_is_in_spans_only_when_asked_for(content: bool) -> None:
     assert (SECRET in str([dict(span.attributes or {}) for span in spans.values()])) is content
     found: Any = spans["execute_tool tool_search"].attributes
     assert ("toolcrib.discovery.query" in found) is content
+
+
+def test_keys_are_taken_out_of_attributes_events_and_status() -> None:
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    hiding = WithoutSecrets(exporter, lambda text: text.replace("canary.17", "[secret]"))
+    provider.add_span_processor(SimpleSpanProcessor(hiding))
+    span = provider.get_tracer("t").start_span("chat")
+    span.set_attributes({"text": "a canary.17", "names": ["canary.17", "b"], "tokens": 7, "flags": [True]})
+    span.record_exception(ValueError("Bad key canary.17"))
+    span.set_status(StatusCode.ERROR, "ValueError: Bad key canary.17")
+    span.end()
+    assert provider.force_flush()
+    (told,) = exporter.get_finished_spans()
+    assert "canary" not in told.to_json()
+    assert dict(told.attributes or {}) == {
+        "text": "a [secret]",
+        "names": ("[secret]", "b"),
+        "tokens": 7,
+        "flags": (True,),
+    }
+    assert told.status.description == "ValueError: Bad key [secret]"
+    assert told.events[0].name == "exception"
+    provider.shutdown()
 
 
 def test_spans_go_where_they_are_told_or_nowhere() -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.support import PATIENCE
 from tests.support.manual_time import ManualTime
 from tests.support.mcp_source import PATIENT, called, offering, running, scripted, until
-from toolcrib import Catalog, Policy, Risk, Toolbox, tool
+from toolcrib import Catalog, Policy, Risk, Rule, Toolbox, tool
 from toolcrib.sources.mcp.config import McpLimits, McpServer
 from toolcrib.sources.mcp.source import McpSource, McpToolCall, risk_of
 from toolcrib.sources.mcp.transport import shallow
@@ -381,10 +381,14 @@ def test_a_hint_can_raise_a_risk_but_not_lower_what_the_name_tells(
 
 async def test_a_toolbox_calls_them_like_any_other_tool_and_asks_for_the_risky_ones() -> None:
     catalog = Catalog()
-    async with running(scripted(), catalog):
+    async with running(scripted(tools=offering("read_text", "echo", "delete_all")), catalog):
         toolbox = Toolbox(catalog, policy=Policy())
-        assert (await toolbox.call("shop__echo", {"text": "hi"})).text == "hi"
+        assert (await toolbox.call("shop__read_text", {"text": "hi"})).text == "hi"
+        assert "requires_confirmation" in (await toolbox.call("shop__echo", {"text": "hi"})).text  # it may do anything
         assert "requires_confirmation" in (await toolbox.call("shop__delete_all", {})).text
+        allowed = Toolbox(catalog, policy=Policy(rules=(Rule("allow", source="mcp:shop", risk="moderate"),)))
+        assert (await allowed.call("shop__echo", {"text": "hi"})).text == "hi"
+        assert "requires_confirmation" in (await allowed.call("shop__delete_all", {})).text
 
 
 async def test_twenty_servers_of_which_five_are_broken() -> None:

@@ -1,6 +1,7 @@
 """Toolsets of Pydantic AI, and tools of other frameworks, in a catalog."""
 
 import logging
+import runpy
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -21,8 +22,9 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.ext.langchain import LangChainToolset
 from pydantic_ai.mcp import MCPToolset
 from pydantic_ai.tools import ToolDefinition
-from pydantic_ai.toolsets import AbstractToolset, ExternalToolset, ToolsetTool
+from pydantic_ai.toolsets import AbstractToolset, CombinedToolset, ExternalToolset, ToolsetTool
 
+from tests.support import ROOT
 from tests.support.agent import scripted
 from toolcrib import Catalog, CribToolset, Decision, Policy, Risk, Rule, Toolbox, ToolIndex
 from toolcrib.discovery import PendingApproval
@@ -378,6 +380,24 @@ async def test_a_tool_whose_schema_changes_is_named_and_follows(caplog: pytest.L
     await answer_of(catalog, "go", {"place": 7})
     assert catalog.get("go").parameters["properties"]["place"] == {"type": "integer"}
     assert "toolset:walks: the arguments of 'go' have changed." in caplog.text
+
+
+async def test_two_hundred_tools_of_three_toolsets_and_a_server_change_one_line() -> None:
+    office = runpy.run_path(str(ROOT / "docs_src" / "from_all_tools" / "office.py"))
+    toolsets = [office["sales"], office["people"], office["files"], MCPToolset(office["mail"], id="mail")]
+    listed: list[list[str]] = []
+    for toolset in (
+        CombinedToolset(toolsets),
+        CribToolset[Any](toolsets, mode="direct"),
+        CribToolset[Any](toolsets),
+    ):
+        script, model = scripted("Hello.")
+        await Agent(model, toolsets=[toolset]).run("Hello")
+        listed += script.tools
+    before, direct, discovery = listed
+    assert len(before) == 200
+    assert sorted(direct) == sorted(before)
+    assert discovery == ["tool_search"]
 
 
 # Single tools of other frameworks

@@ -23,6 +23,7 @@ from toolcrib.catalog.catalog import Catalog
 from toolcrib.gateway.http import PATH, http_server
 from toolcrib.gateway.limits import GatewayLimits
 from toolcrib.gateway.server import Gateway
+from toolcrib.policy.policy import Policy, Rule
 from toolcrib.serving import Options, address, bind_socket
 from toolcrib.sources.mcp.config import McpLimits, read_mcp_server
 from toolcrib.sources.mcp.source import McpSource
@@ -54,8 +55,12 @@ def made_gateway(
     special: dict[str, McpLimits] | None = None,
     **options: Any,
 ) -> Gateway:
-    """A gateway in this process; `special` has limits for some of its servers, the others are patient."""
+    """A gateway in this process; `special` has limits for some of its servers, the others are patient.
+
+    Unless a policy is given, only what destroys asks: these tests are about other things.
+    """
     limits = server_limits or PATIENT
+    options.setdefault("policy", Policy(rules=(Rule("allow", risk="moderate"),)))
     options.setdefault("limits", GatewayLimits(startup_wait_seconds=SOON))
     quarantine = Quarantine(Catalog())
     group = SourceGroup(

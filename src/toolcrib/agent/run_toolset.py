@@ -102,6 +102,7 @@ class RunToolset(AbstractToolset[AgentDepsT]):
                 arguments. The first call of one brings its definition.
         """
         self.toolbox = toolbox
+        self.history_is_cut = False  # whether old messages left it with this turn
         self._id = id
         self._delivery = Delivery(delivery)
         self._guidance = guidance
@@ -125,7 +126,7 @@ class RunToolset(AbstractToolset[AgentDepsT]):
     async def for_run(self, ctx: RunContext[AgentDepsT]) -> "RunToolset[AgentDepsT]":
         """The same; a run with a prompt is a turn of the user, and makes room in a toolbox that is kept."""
         if ctx.prompt is not None and not self._replays:
-            self.toolbox.begin_turn()
+            self.toolbox.begin_turn(cut=self.history_is_cut)
         if sources := self.toolbox.catalog.toolsets:
             from toolcrib.sources.toolset import RunToolsets  # late, because most catalogs have none
 

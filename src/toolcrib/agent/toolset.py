@@ -1,6 +1,7 @@
 """A catalog as a toolset of Pydantic AI: in three lines for anyone's agent.
 
     agent = Agent(model, toolsets=[CribToolset(catalog)])
+    agent = Agent(model, toolsets=[CribToolset([sales, mail])])  # of toolsets that are there already
 
 Each run has a toolbox of its own, made of the message history: users share nothing, and any process can go on. Before
 each step Pydantic AI asks what is visible now and how to use it; each call goes through the toolbox, so policy, repair
@@ -9,7 +10,7 @@ of arguments, time limits and confirmation hold here as everywhere else. `RunToo
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import UnionType
 from typing import Any, Self, TypeAlias, TypedDict, Union, Unpack, cast, get_args, get_origin
 
@@ -55,7 +56,7 @@ class CribToolset(AbstractToolset[AgentDepsT]):
 
     def __init__(
         self,
-        tools: Catalog | Toolbox | Toolboxes[AgentDepsT],
+        tools: Catalog | Toolbox | Toolboxes[AgentDepsT] | AbstractToolset[Any] | Sequence[AbstractToolset[Any]],
         index: SearchIndex | None = None,
         *,
         id: str = "toolcrib",
@@ -68,8 +69,9 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         """Serve a catalog.
 
         Args:
-            tools: A catalog: each run gets a toolbox of its own, brought to where its message history left it. Or a
-                function that gives the toolbox of a run, by its `deps`; or a toolbox, for one conversation.
+            tools: A catalog: each run gets a toolbox of its own, brought to where its message history left it. Or
+                toolsets, which become a catalog; or a function that gives the toolbox of a run, by its `deps`; or a
+                toolbox, for one conversation.
             index: The index of the catalog; made at the first search unless given.
             id: Its name among the agent's toolsets.
             delivery: How the model learns of changed protocols.
@@ -80,6 +82,10 @@ class CribToolset(AbstractToolset[AgentDepsT]):
             consent: Decides in place of these rules whether the user confirmed a call.
             options: Of the toolboxes that are made of a catalog, such as `policy`, `role` and `pinned`.
         """
+        if toolsets := _toolsets(tools):
+            tools = Catalog()
+            for toolset in toolsets:
+                tools.add_toolset(toolset)
         if not isinstance(tools, Catalog | Toolbox) and not callable(tools):
             raise ToolcribError(
                 f"{tools!r:.80} is no catalog and no toolbox.", hint="Write `CribToolset(catalog)`, with a `Catalog`."
@@ -157,6 +163,12 @@ class CribToolset(AbstractToolset[AgentDepsT]):
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
     ) -> ToolReturn:
         return await (await self._remembered(ctx)).call_tool(name, tool_args, ctx, tool)
+
+
+def _toolsets(tools: object) -> list[AbstractToolset[Any]]:
+    """The toolsets that are served in place of a catalog; none, if it is something else."""
+    held: list[Any] = [*cast("Iterable[Any]", tools)] if isinstance(tools, list | tuple) else [tools]
+    return held if all(isinstance(one, AbstractToolset) for one in held) else []
 
 
 def can_defer(ctx: RunContext[Any]) -> bool:

@@ -191,6 +191,7 @@ class Turn:
         """Put what just left the window into the working memory, so that the model still knows of it."""
         limits, earlier = self._crib.limits, self._session.memory.summary
         left = just_left(self._session.history, most=limits.most_messages, keep=limits.keep_messages)
+        self._toolset.history_is_cut = bool(left)
         if not left:
             return
         summary = outline(left, earlier=earlier)

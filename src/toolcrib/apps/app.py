@@ -283,6 +283,14 @@ class App:
         return [self._document.describe(problem) for problem, _ in self._unusable_brains(user)]
 
     @property
+    def runs_without_sandbox(self) -> bool:
+        """Whether commands of the module `shell` can do what the user can, because bubblewrap does not work here."""
+        from toolcrib.sources.modules.process import find_bubblewrap  # late: most apps run no commands
+
+        has_shell = any(tool.source == "module:shell" for crib in self._cribs.values() for tool in crib.catalog)
+        return has_shell and find_bubblewrap() is None
+
+    @property
     def held_back(self) -> list[str]:
         """The tools of sources that wait until `toolcrib gateway approve`: new ones, and those that were changed."""
         return [tool.name for quarantine in self._quarantines for tool in quarantine.quarantined]

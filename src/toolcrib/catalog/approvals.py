@@ -32,7 +32,7 @@ _ADDED = {CALL, "category"}  # what version 2 pins in addition
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """One definition, as it was approved or as it waits for that."""
+    """One definition, approved or waiting for approval."""
 
     source: str
     definition: Mapping[str, Any]
@@ -81,6 +81,23 @@ class DirectedCall(Protocol):
         ...
 
 
+@runtime_checkable
+class HintedCall(Protocol):
+    """The call of a tool whose author gives hints on what it does."""
+
+    @property
+    def asks_if_approved(self) -> bool:
+        """Whether it asks before each call also where the hints are believed."""
+        ...
+
+
+def with_hints(tool: Tool) -> Tool:
+    """The tool, once somebody approved its definition: then its author's hints are believed."""
+    if tool.confirm and isinstance(tool.call, HintedCall) and not tool.call.asks_if_approved:
+        return tool.with_metadata(confirm=False)
+    return tool
+
+
 def pin_of(tool: Tool) -> Pin:
     """The definition of a tool that needs approval, and what a call of it does."""
     if isinstance(tool.call, ForeignCall):
@@ -121,7 +138,7 @@ def open_lock(place: str | Path, sources: Iterable[str] = (), *, keep: bool = Tr
 
 
 class Lock:
-    """The file. Several gateways may share it; what another one, or `gateway approve`, wrote counts at once."""
+    """The lock file. Several gateways may share it; what another one, or `gateway approve`, writes counts at once."""
 
     def __init__(self, path: Path, pins: Mapping[str, Pin], awaited: Iterable[str]) -> None:
         self.path = path
@@ -289,6 +306,9 @@ class Quarantine:
         self._held: dict[str, Tool] = {}
         self._let: dict[str, Tool] = {}  # what is in the catalog, as the sources gave it
         self._prepare = prepare
+        self.trusts_first_lists = True  # off: what nobody reviewed is held back, also what a source lists first
+        self.writes = True  # off: what is held back stands nowhere
+        self.trusted: dict[str, int] = {}  # how many tools of each source were approved at first sight, in this run
         self._sources: set[str] = set()  # those that added tools here
         self._closed = False
 
@@ -299,7 +319,7 @@ class Quarantine:
 
     def first_list_pending(self, source: str) -> bool:
         """Whether the first list of this source is still to come, and to be trusted."""
-        return self.lock is not None and source in self.lock.awaited
+        return self.lock is not None and self.trusts_first_lists and source in self.lock.awaited
 
     def add_all(self, tools: Iterable[Tool]) -> None:
         """Add tools; those that are not approved are held back."""
@@ -309,11 +329,13 @@ class Quarantine:
             self._add(offered)
             return
         pins = {tool.name: pin_of(tool) for tool in offered}
-        first = {name: pin for name, pin in pins.items() if pin.source in self.lock.awaited}
+        first = {name: pin for name, pin in pins.items() if self.first_list_pending(pin.source)}
         first = self.lock.trust(first) if first else first
         good = [tool for tool in offered if tool.name in first or self.lock.approves(tool.name, pins[tool.name])]
         self._complete({tool.name: pins[tool.name] for tool in good})
         self._add(good)
+        for pin in first.values():
+            self.trusted[pin.source] = self.trusted.get(pin.source, 0) + 1
         if first:
             logger.info("Approved %d tools at first sight, from %s.", len(first), _sources(first.values()))
         let_in = {tool.name for tool in good}
@@ -347,7 +369,7 @@ class Quarantine:
             return
         self._let_in([tool for tool in self.quarantined if self.lock.approves(tool.name, pin_of(tool))])
         for name, tool in list(self._let.items()):
-            if not self.lock.approves(name, pin_of(tool)) and tool.source not in self.lock.awaited:
+            if not self.lock.approves(name, pin_of(tool)) and not self.first_list_pending(tool.source):
                 self._take_out(name)
                 self._hold([tool])
 
@@ -378,6 +400,8 @@ class Quarantine:
     def _prepared(self, tool: Tool) -> Tool:
         """Descriptions of servers come from strangers; documents and code are the user's own choice."""
         plain = without_repetition(tool) if isinstance(tool.call, ForeignCall) else tool
+        if self.lock is not None:
+            plain = with_hints(plain)
         return plain if self._prepare is None else self._prepare(plain)
 
     def _complete(self, approved: Mapping[str, Pin]) -> None:
@@ -402,7 +426,7 @@ class Quarantine:
         self._write()
 
     def _write(self) -> None:
-        if self.lock is None or not self.lock.keeps or self._closed:
+        if self.lock is None or not self.lock.keeps or self._closed or not self.writes:
             return
         self.lock.write_waiting({tool.name: pin_of(tool) for tool in self.quarantined}, self._sources)
 

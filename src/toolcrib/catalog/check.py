@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Spellings:
-    """A set of names that can be asked which of them are nearly a given one."""
+    """A set of names that finds those similar to a given one."""
 
     def __init__(self, names: Iterable[str]) -> None:
         # Names one letter apart become the same when each loses (at most) one letter.
@@ -41,7 +41,7 @@ def nearly_same(one: str, other: str) -> bool:
 
 
 def difference(one: str, other: str) -> tuple[str, str]:
-    """What is left of two names, case aside, without what they begin and end with in common."""
+    """Two names in lower case without their common prefix and suffix."""
     one, other = one.casefold(), other.casefold()
     start = _shared_letters(one, other)
     one, other = one[start:], other[start:]
@@ -64,7 +64,7 @@ _SHORTEST_TYPO = 4  # letters; `hr` and `pr` are two departments, not one misspe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One thing to put right: in which tool, by which rule, what is wrong and what to do."""
+    """One problem: the tool, the rule, what is wrong and what to do."""
 
     tool: str
     rule: str

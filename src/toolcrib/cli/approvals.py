@@ -1,12 +1,14 @@
-"""`toolcrib gateway approve` and `confirm`: what only a person decides, in a terminal."""
+"""`toolcrib gateway review`, `approve` and `confirm`: what only a person decides, in a terminal."""
 
+import asyncio
 import sys
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from toolcrib.cli.options import Flag, Json
+from toolcrib.cli.options import DEFAULT, SECONDS, Flag, Json, Names, default_lock, open_sources
 from toolcrib.cli.output import note, say, write_json
 from toolcrib.errors import GatewayError, require
 from toolcrib.settings import Settings, is_postgres
@@ -14,6 +16,7 @@ from toolcrib.settings import Settings, is_postgres
 if TYPE_CHECKING:
     from toolcrib.catalog.approvals import Approvals
     from toolcrib.gateway.pending import WaitingCall, WaitingCalls
+    from toolcrib.tools.tool import Tool
 
 NEGATIVE = 2
 
@@ -66,6 +69,133 @@ def _agrees(number: int) -> bool:
         return False
     answer = input(f"Approve {'this tool' if number == 1 else f'these {number} tools'}? [y/N] ")
     return answer.strip().casefold() in ("y", "yes")
+
+
+# `toolcrib gateway review`: what will be trusted, before it is.
+
+
+def review(
+    *config: Path,
+    lock: str | None = None,
+    server: Names = (),
+    yes: Flag = False,
+    timeout: float = SECONDS,
+    json: Json = False,
+) -> int:
+    """Show what servers would be trusted with, before they are: their tools, what asks, what looks odd. Then approve.
+
+    Every server is started once. What is approved stands in the lock that `toolcrib gateway` uses for the same
+    configuration; what is not is held back. Exit 2 if something is left unapproved.
+
+    Example: `toolcrib gateway review .mcp.json`
+
+    Args:
+        config: Files that name servers; `.mcp.json` if none is given.
+        lock: The file of approved definitions, as in `toolcrib gateway`.
+        server: Only this server; may be given several times.
+        yes: Approve without asking.
+        timeout: How long a server may take to start, in seconds.
+    """
+    require("gateway", "The gateway")
+    from toolcrib.catalog.approvals import Lock, open_lock, pin_of
+
+    paths = config or (Path(DEFAULT),)
+    place = lock or str(default_lock(paths))
+    asks = not yes and not json and sys.stdin.isatty()
+    with closing(open_lock(place, (), keep=yes or asks)) as held:
+        found = asyncio.run(_offered(paths, held, timeout))
+        if unknown := [name for name in server if name not in found]:
+            raise GatewayError(f"There is no server named {unknown[0]!r}.", hint=f"There are: {', '.join(found)}")
+        chosen = {name: one for name, one in found.items() if not server or name in server}
+        everything = [tool for one in found.values() for tool in (*one.approved, *one.tools)]
+        left: list[str] = []
+        for name, one in chosen.items():
+            rows = [_row(tool, everything) for tool in one.tools]
+            if not json:
+                _show_offer(name, one, rows)
+            agreed = bool(rows) and (yes or (asks and _yes(f"Trust {name} with these {len(rows)} tools? [y/N] ")))
+            if agreed:
+                held.approve({tool.name: pin_of(tool) for tool in one.tools})
+            elif rows:
+                left.append(name)
+            one.rows, one.agreed = rows, agreed
+        if (yes or asks) and isinstance(held, Lock) and held.awaited:
+            held.awaited.clear()  # who was reviewed and not approved is trusted by nobody
+            held.save()
+    if json:
+        write_json({"lock": place, "servers": [one.to_json(name) for name, one in chosen.items()]})
+    elif left:
+        note(f"Held back: {', '.join(left)}.{'' if asks else ' Nobody was there to ask: give --yes.'}")
+    return NEGATIVE if left else 0
+
+
+@dataclass
+class _Offer:
+    """What one source offers."""
+
+    address: str
+    state: str
+    problem: str
+    tools: list["Tool"]  # not approved yet
+    approved: list["Tool"]
+    rows: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    agreed: bool = False
+
+    def to_json(self, name: str) -> dict[str, Any]:
+        kept = {"state": self.state, "problem": self.problem, "already_approved": len(self.approved)}
+        return {"server": name, "address": self.address, **kept, "tools": self.rows, "approved": self.agreed}
+
+
+async def _offered(paths: Sequence[Path], held: "Approvals", seconds: float) -> dict[str, _Offer]:
+    from toolcrib.catalog.approvals import Quarantine
+    from toolcrib.catalog.catalog import Catalog
+    from toolcrib.gateway.install import is_a_gateway
+    from toolcrib.sources.mcp.source import McpSource
+    from toolcrib.sources.source import SourceGroup
+
+    quarantine = Quarantine(Catalog(), held)
+    quarantine.trusts_first_lists = False
+    quarantine.writes = False  # what is held back here is approved or refused in a moment
+    sources = [
+        source
+        for source in open_sources(paths, quarantine, seconds)
+        if not (isinstance(source, McpSource) and is_a_gateway(source.server))
+    ]
+    async with SourceGroup(sources) as group:
+        await group.wait_until_settled()
+        return {
+            source.name.partition(":")[2]: _Offer(
+                address=source.server.address if isinstance(source, McpSource) else source.place,
+                state=source.state,
+                problem=source.problem,
+                tools=[tool for tool in quarantine.quarantined if tool.source == source.name],
+                approved=[tool for tool in quarantine.catalog if tool.source == source.name],
+            )
+            for source in sources
+        }
+
+
+def _row(tool: "Tool", others: Sequence["Tool"]) -> dict[str, Any]:
+    from toolcrib.catalog.approvals import with_hints
+    from toolcrib.catalog.oddities import oddities
+
+    shown = with_hints(tool)
+    asks = shown.confirm or shown.risk == "destructive"
+    odd = oddities(tool, others)
+    return {"tool": tool.name, "description": tool.description, "risk": str(tool.risk), "asks": asks, "odd": odd}
+
+
+def _show_offer(name: str, one: _Offer, rows: Sequence[dict[str, Any]]) -> None:
+    known = f", {len(one.approved)} tools approved already" if one.approved else ""
+    say(f"\n{name} ({one.address}): {one.state}{f': {one.problem}' if one.problem else ''}{known}")
+    for row in rows:
+        say(f"  {row['tool']}  [{'asks before each call' if row['asks'] else 'runs unasked'}]  {row['description']}")
+        for odd in row["odd"]:
+            say(f"      ODD: {odd}")
+
+
+def _yes(question: str) -> bool:
+    return input(question).strip().casefold() in ("y", "yes")
 
 
 # `toolcrib gateway confirm`: calls of clients that cannot ask their user.

@@ -106,6 +106,7 @@ def approve(*names: str, store: Place = None, tenant: Tenant = "") -> int:
 async def _publish(
     url: str, tenant: str, review: bool, local: Sequence[Tool], config: Sequence[Path], seconds: float
 ) -> tuple[dict[str, "Registration"], dict[str, str]]:
+    from toolcrib.catalog.approvals import with_hints
     from toolcrib.sources.source import SourceGroup
     from toolcrib.tools.text import without_repetition
 
@@ -117,8 +118,10 @@ async def _publish(
             await group.wait_until_settled()
             for one in made:
                 if one.state is SourceState.READY:
-                    # What servers say of their tools was written by strangers, as everywhere at a gateway.
-                    done[one.name] = await shared.register(one.name, map(without_repetition, one.tools))
+                    # What servers say of their tools was written by strangers, as everywhere at a gateway; whoever
+                    # publishes it approves it.
+                    tools = map(with_hints, map(without_repetition, one.tools))
+                    done[one.name] = await shared.register(one.name, tools)
             down = {one.name: one.problem for one in made if one.state not in (SourceState.READY, SourceState.DISABLED)}
         return done, down
 

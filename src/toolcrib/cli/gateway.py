@@ -8,14 +8,13 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from cyclopts import App, Parameter
 
 from toolcrib.catalog.catalog import Catalog
-from toolcrib.cli.approvals import approve, confirm
+from toolcrib.cli.approvals import approve, confirm, review
 from toolcrib.cli.options import (
     DEFAULT,
     SECONDS,
@@ -26,6 +25,7 @@ from toolcrib.cli.options import (
     Names,
     SharedCatalogPlace,
     check_index,
+    default_lock,
     open_sources,
     postgres_place,
     shared_index,
@@ -131,8 +131,8 @@ def install(
 
     known = clients.client_named(client)
     paths = [str(path.expanduser().absolute()) for path in config or (Path(DEFAULT),)]
-    place = lock or str(Settings.from_environment().locks / f"{sha256(repr(paths).encode()).hexdigest()[:12]}.lock")
-    options = ["--lock", place if is_postgres(place) else str(Path(place).expanduser().absolute())]
+    place = lock or str(default_lock(config or (Path(DEFAULT),)))
+    options = ["--lock", place if is_postgres(place) or place == OFF else str(Path(place).expanduser().absolute())]
     options += ["--policy", str(policy.expanduser().absolute())] if policy else []
     options += ["--surface", surface] if surface != "search" else []
     options += ["--activate"] if activate else []
@@ -150,6 +150,7 @@ def install(
     return 0
 
 
+OFF = "off"
 HOST = "127.0.0.1"
 CALLER = "http"  # who has a token without a name
 
@@ -167,6 +168,7 @@ def gateway(
     activate: Flag = False,
     policy: Path | None = None,
     lock: LockPlace = None,
+    require_review: Flag = False,
     catalog: SharedCatalogPlace = None,
     token: Names = (),
     allow_host: Names = (),
@@ -197,6 +199,8 @@ def gateway(
         lock: A file of approved definitions. The first start writes it from what the servers list; a tool
             that is new or changed later is held back until `toolcrib gateway approve`. Gateways on several machines
             share `postgresql://user@host/database#name`.
+        require_review: Trust nothing at first sight: without a lock that `toolcrib gateway review` made the gateway
+            does not start, and servers that are not in it are held back.
         catalog: Serve the tools of the catalog in this database, which `toolcrib catalog publish` fills, instead
             of asking every server; the servers of `config` are started when one of their tools is first called.
         token: A token that HTTP clients must send; `role:token` gives the caller a role in the policy. May be
@@ -215,6 +219,17 @@ def gateway(
         hint = "Review changes with `toolcrib catalog publish --review`, and leave out --lock."
         raise GatewayError("A shared catalog has approvals of its own.", hint=hint)
     check_index(index, catalog)
+    if lock is None and catalog is None:
+        lock = str(default_lock(config or (Path(DEFAULT),), settings))
+    elif lock == OFF:
+        lock = None
+    if require_review and (lock is None or (not is_postgres(lock) and not Path(lock).exists())):
+        hint = (
+            f"Run: toolcrib gateway review {' '.join(map(str, config)) or DEFAULT}{f' --lock {lock}' if lock else ''}"
+        )
+        raise GatewayError("Nothing was reviewed yet, and --require-review trusts nothing else.", hint=hint)
+    if lock is not None and not dry_run and not is_postgres(lock) and not Path(lock).exists():
+        note("First start: what the servers list now is trusted. `toolcrib gateway review` shows it before.")
     made = make_gateway(
         config or ((Path(DEFAULT),) if catalog is None else ()),
         settings=settings,
@@ -230,11 +245,12 @@ def gateway(
         limits=limit,
         let_models_confirm=let_models_confirm,
     )
+    made.quarantine.trusts_first_lists = not require_review
     made.rules.require()  # before a client waits for an answer
     if dry_run:
         return asyncio.run(looked_through(made, json=json))
     if lock is None and catalog is None:
-        note("No --lock: tools are served as their servers describe them, also when that changes.")
+        note("--lock off: tools are served as their servers describe them, also when that changes.")
     if http is None:
         _quiet()
         asyncio.run(_over_stdio(made))
@@ -359,5 +375,6 @@ def _quiet() -> None:
 
 
 app.command(install)
+app.command(review)
 app.command(approve)
 app.command(confirm)

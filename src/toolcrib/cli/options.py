@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
@@ -163,6 +164,13 @@ def _servers(path: Path) -> "tuple[McpServer, ...]":
 ReadServers: TypeAlias = "Callable[[Iterable[Path]], tuple[McpServer, ...]]"
 DEFAULT = ".mcp.json"
 SECONDS = 30.0
+
+
+def default_lock(config: Sequence[Path], settings: Settings | None = None) -> Path:
+    """Where the approved definitions of the servers in these files are, if nobody says another place."""
+    paths = [str(path.expanduser().absolute()) for path in config]
+    folder = (settings or Settings.from_environment()).locks
+    return folder / f"{sha256(repr(paths).encode()).hexdigest()[:12]}.lock"
 
 
 def open_sources(

@@ -231,6 +231,10 @@ async def _run(app: "App", message: str | None, name: str | None, place: str | N
 
 
 def _warn_about_sources(app: "App") -> None:
+    from toolcrib.sources.modules.shell import NO_SANDBOX  # late: most apps run no commands
+
+    if app.runs_without_sandbox:
+        note(f"warning: {NO_SANDBOX}")
     for source in app.sources.sources:
         if source.problem:
             note(f"warning: {source.name} is {source.state}: {source.problem}")

@@ -147,7 +147,8 @@ def _with_spans(served: "Served") -> "Served":
         return served
     from toolcrib.server.tracing import provider_for, traced
 
-    return traced(served, provider_for(settings.traces, served.version), content=settings.trace_content)
+    provider = provider_for(settings.traces, served.version, served.crib.hide_secrets)
+    return traced(served, provider, content=settings.trace_content)
 
 
 def _tools(

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.result import ToolResult
-from toolcrib.tools.text import ELLIPSIS, clean, clean_json, first_sentence
+from toolcrib.tools.text import ELLIPSIS, clean, clean_json, clean_schema, first_sentence
 from toolcrib.tools.tool import Risk, Tool, dotted_name
 
 # Refusals: what a model reads when a call does not happen
@@ -289,9 +289,9 @@ def schema_text(parameters: Mapping[str, object]) -> str:
     """A JSON Schema as a model reads it, of a length that fits."""
     if not parameters.get("properties"):
         return "none"
-    text = clean_json(parameters)
+    text = clean_schema(parameters)
     if len(text) > MOST_SCHEMA_CHARACTERS:
-        text = clean_json(parameters, words=False)
+        text = clean_schema(parameters, words=False)
     if len(text) > MOST_SCHEMA_CHARACTERS:
         return f"{text[:MOST_SCHEMA_CHARACTERS]}{ELLIPSIS} (shortened)"
     return text

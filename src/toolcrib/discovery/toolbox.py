@@ -53,7 +53,11 @@ class ActiveTools:
     """
 
     def __init__(
-        self, active: Iterable[str] = (), used: Iterable[str] = (), idle: Mapping[str, int] | None = None
+        self,
+        active: Iterable[str] = (),
+        used: Iterable[str] = (),
+        idle: Mapping[str, int] | None = None,
+        called: Iterable[str] = (),
     ) -> None:
         self._active = dict.fromkeys(active)  # a set that keeps its order: that of the first activation
         self._by_use = dict.fromkeys(self._active, 0)  # the last one was used last; with the turns begun since
@@ -62,6 +66,7 @@ class ActiveTools:
         for name, turns in (idle or {}).items():
             if name in self._by_use:
                 self._by_use[name] = turns
+        self._called = {name for name in called if name in self._active}  # in this turn
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -87,10 +92,17 @@ class ActiveTools:
             del self._by_use[name]
             self._by_use[name] = 0
 
+    def call(self, name: str) -> None:
+        """Mark an active tool as called in this turn."""
+        self.use(name)
+        if name in self._active:
+            self._called.add(name)
+
     def drop(self, name: str) -> None:
         """Make a name inactive."""
         self._active.pop(name, None)
         self._by_use.pop(name, None)
+        self._called.discard(name)
 
     def shrink(self, sizes: Mapping[str, int], budget: int) -> tuple[str, ...]:
         """Drop the least recently used of the names in `sizes` until what they take is within the budget."""
@@ -104,10 +116,16 @@ class ActiveTools:
             total -= sizes[name]
         return tuple(dropped)
 
-    def leave_idle(self, most_turns: int | None) -> tuple[str, ...]:
-        """Begin a turn: drop the names that were neither found nor used in so many turns; None drops nothing."""
+    def leave_idle(self, most_turns: int | None, *, cut: bool = False) -> tuple[str, ...]:
+        """Begin a turn: drop the names that were neither found nor used in so many turns; None drops nothing.
+
+        With `cut`, drop all that were not called in the last turn.
+        """
         self._by_use = {name: turns + 1 for name, turns in self._by_use.items()}
-        idle = () if most_turns is None else tuple(name for name, turns in self._by_use.items() if turns > most_turns)
+        called, self._called = self._called, set[str]()
+        if most_turns is None:
+            return ()
+        idle = tuple(name for name, turns in self._by_use.items() if turns > most_turns or (cut and name not in called))
         for name in idle:
             self.drop(name)
         return idle
@@ -116,7 +134,8 @@ class ActiveTools:
         """All of it as JSON."""
         idle = {name: turns for name, turns in self._by_use.items() if turns}
         held: dict[str, Any] = {"version": VERSION, "active": list(self._active), "used": list(self._by_use)}
-        return held | {"idle": idle} if idle else held
+        called = [name for name in self._active if name in self._called]
+        return held | ({"idle": idle} if idle else {}) | ({"called": called} if called else {})
 
     @classmethod
     def restored(cls, snapshot: object) -> "ActiveTools":
@@ -126,7 +145,8 @@ class ActiveTools:
         fields = cast("Mapping[str, object]", snapshot)
         if (version := fields.get("version")) != VERSION:
             raise SnapshotError(f"The snapshot has version {version!r}, not {VERSION}.", hint=_HINT)
-        return cls(_names(fields, "active"), _names(fields, "used"), _turns(fields.get("idle", {})))
+        called = _names(fields, "called") if "called" in fields else []
+        return cls(_names(fields, "active"), _names(fields, "used"), _turns(fields.get("idle", {})), called)
 
 
 _HINT = "Start with a new toolbox: the model finds its tools again by searching."
@@ -367,18 +387,23 @@ class Toolbox:
         found = [tool.name for tool in self._callable(names) if tool.name not in pinned]
         return tuple(name for name in found if self._activation.add(name))
 
-    def begin_turn(self, text: str | None = None) -> tuple[str, ...]:
+    def begin_turn(self, text: str | None = None, *, cut: bool = False) -> tuple[str, ...]:
         """Make room at the start of a user's turn: idle tools and the least recently used over the budget go.
 
         Gives those that went; each can still be called by its name. Only here, because within a turn it would break the
         prompt cache and take away what the model just found. A surface that depends on what the catalog holds changes
-        here too, if the catalog did. `text` is what the user says: `handle` reads in it whether they agreed to a call.
+        here too, if the catalog did.
+
+        Args:
+            text: What the user says: `handle` reads in it whether they agreed to a call.
+            cut: Whether old messages left the history now. The prompt cache is lost anyway, so all tools go that were
+                not called in the turn before; later it would be lost for them alone.
         """
         if text is not None:
             self._questions = self._questions or Questions()
             self._questions.begin_turn(text)
         self._renew_surface()
-        idle = self._activation.leave_idle(self._idle_turns)
+        idle = self._activation.leave_idle(self._idle_turns, cut=cut)
         sizes = {tool.name: self._size_of(tool) for tool in self._now().active}
         return (*idle, *self._activation.shrink(sizes, self._budget_tokens))
 
@@ -386,7 +411,7 @@ class Toolbox:
         """Note that the model called a tool: it is active from now on, unless the surface runs tools itself."""
         if not self.is_active(name) and not self.is_fixed and self._inactive == "activate":
             self.activate([name])
-        self._activation.use(name)
+        self._activation.call(name)
 
     async def preload(self, user_text: str, budget_tokens: int) -> tuple[str, ...]:
         """Activate what surely serves the user's own words, for models that forget to search; gives what is new."""

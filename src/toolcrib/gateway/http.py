@@ -14,9 +14,10 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from toolcrib.connections import Connections, LimitedServer
 from toolcrib.errors import GatewayError
 from toolcrib.gateway.server import Gateway
-from toolcrib.serving import Options, RateLimiter, TokenTable, retry_after
+from toolcrib.serving import BACKLOG, Options, RateLimiter, TokenTable, retry_after
 from toolcrib.sources.web import keep_keys_out_of_logs
 
 PATH = "/mcp"
@@ -86,7 +87,10 @@ def http_server(gateway: Gateway, options: Options) -> uvicorn.Server:
         ws="none",
         timeout_graceful_shutdown=max(1, round(options.grace_seconds)),
     )
-    return uvicorn.Server(config)
+    limits = Connections(
+        most=options.most_connections, header_seconds=options.header_seconds, idle_seconds=options.idle_seconds
+    )
+    return LimitedServer(config, limits, backlog=BACKLOG)
 
 
 def _error(status: int, message: str, headers: dict[str, str] | None = None) -> Response:

@@ -7,6 +7,7 @@ block. FastMCP brings the SDK, and its client connects to the upstream servers.
 import asyncio
 import json
 import logging
+from collections import Counter
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -25,6 +26,7 @@ from pydantic import ValidationError
 from toolcrib.catalog.approvals import Quarantine, pin_of, write_json
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.confirmation import PendingApproval
+from toolcrib.discovery.render import label
 from toolcrib.discovery.surfaces.browse import browse_surface
 from toolcrib.discovery.surfaces.display import SOURCE, missing_sources
 from toolcrib.discovery.toolbox import Toolbox
@@ -157,6 +159,12 @@ class ToolCache:
 
 SurfaceName: TypeAlias = Literal["search", "browse"]
 _TOOL_LIST_TTL_MILLISECONDS = 3_600_000
+SEARCH = "search_tools"
+TRUSTED = (
+    "Tell the user once: the tools of these servers were trusted as they are, without review: {sources}."
+    " `toolcrib gateway review` shows them."
+)
+WAITING = "Not shown, because nobody approved them yet (`toolcrib gateway approve`): tools of {sources}."
 UNAVAILABLE = "{tool} cannot be had now: {source}. {problem} Tell the user if the task needs it."
 
 
@@ -201,6 +209,7 @@ class Gateway:
         self._startup_wait = StartupWait(quarantine.catalog, self._limits.startup_wait_seconds)
         self.saving: list[asyncio.Task[None]] = []  # each task ends when the tools of its source are cached
         self._toolboxes: dict[str, Toolbox] = {}
+        self._noticed: set[str] = set()  # what was said to a model once
         self._legacy = LegacySessions(quarantine.catalog, self._make_toolbox) if activate else None
         quarantine.catalog.add(self._large.tool())
         for source in sources.sources:
@@ -333,7 +342,19 @@ class Gateway:
                 return confirmed
             call = toolbox.call(pending.tool, pending.arguments, conversation, approved=pending.approve())
             result = await (self._suspended.begin(call, conversation, params) if may_suspend else call)
+        if name == SEARCH and isinstance(result, ToolResult) and (notices := self._notices()):
+            result = replace(result, text="\n".join([result.text, *notices]))
         return self._answer(result, caller)
+
+    def _notices(self) -> list[str]:
+        """What the user should know of approvals; each is said once, at the end of a search."""
+        trusted = _counted(self.quarantine.trusted)
+        waiting = _counted(Counter(tool.source for tool in self.quarantine.quarantined))
+        found = [TRUSTED.format(sources=trusted)] if trusted else []
+        found += [WAITING.format(sources=waiting)] if waiting else []
+        new = [notice for notice in found if notice not in self._noticed]
+        self._noticed.update(new)
+        return new
 
     def _unavailable(self, toolbox: Toolbox, name: object) -> str:
         """Why a tool that is not there cannot be had now: its server is not ready. Empty if there is another reason."""
@@ -355,6 +376,11 @@ class Gateway:
             # The older protocol allows only objects here; its servers wrap other values in this way.
             answer = answer.model_copy(update={"structured_content": {"result": structured}})
         return self._large.fit(answer, caller.name)
+
+
+def _counted(tools: Mapping[str, int]) -> str:
+    """Sources with the number of their tools."""
+    return ", ".join(f"{label(name.partition(':')[2])} ({number})" for name, number in sorted(tools.items()))
 
 
 def _binding(pending: PendingApproval, toolbox: Toolbox) -> str:

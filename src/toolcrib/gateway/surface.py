@@ -16,7 +16,7 @@ from toolcrib.discovery.confirmation import PendingApproval
 from toolcrib.discovery.handover import MOST_TOOLS, is_confident
 from toolcrib.discovery.render import label, tool_list
 from toolcrib.discovery.surfaces.browse import SEARCH_TOOLS, call_by_name, get_tool
-from toolcrib.discovery.surfaces.display import SOURCE, Display, SourceStates, missing_sources
+from toolcrib.discovery.surfaces.display import SOURCE, Display, SourceStates, contested, missing_sources
 from toolcrib.discovery.surfaces.search import NO_QUERY, Query, discovered, not_searched, nothing_found, tools_found
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.gateway.limits import GatewayLimits
@@ -194,13 +194,15 @@ def _search_tools(display: Display, sources: SourceStates | None) -> Tool:
             return ToolResult.failure(NO_QUERY)
         found = await toolbox.search_async(query, limit=MOST_TOOLS)
         shown = tools_found(display, found, limit)
-        confident = bool(shown) and is_confident(found)
+        doubts = contested(toolbox, [hit.name for hit in found.hits], shown) if is_confident(found) else []
+        confident = bool(shown) and is_confident(found) and not doubts
         missing = missing_sources(toolbox, sources, found=confident)
         if not shown:
             return nothing_found(display, query, missing, found.warnings)
         lines = [
             "Found:" if confident else "Perhaps one of these:",
             tool_list(map(line, shown)),
+            *doubts,
             *_from_cache(shown, sources),
             *not_searched(missing),
             "Next: call_tool(name, arguments), or get_tool(name) for all details.",

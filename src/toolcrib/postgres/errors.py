@@ -53,7 +53,7 @@ def translated_errors(place: str) -> Generator[None]:
 
 
 def translated_error(error: psycopg.Error, place: str) -> StoreError:
-    """The error that tells of another."""
+    """Our error for one of psycopg."""
     for kind, problem, hint in _WORDS:
         if isinstance(error, kind):
             return StoreError(f"The database {place} {problem}.", hint=hint, public=f"The database {problem}.")

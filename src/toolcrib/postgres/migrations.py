@@ -1,4 +1,4 @@
-"""Tables as data: each version of a component says what it changes, and a database is brought up step by step.
+"""Migrations as data: each version of a component says what it changes; a database is migrated step by step.
 
 Any number of replicas may start at once: the first does the work, the others wait for it. A replica that runs while a
 newer one brings the tables up goes on, so a migration only adds; what is no longer used is dropped a version later.
@@ -33,12 +33,12 @@ class Component:
 
     @property
     def version(self) -> int:
-        """The newest version we know."""
+        """The newest version that we know."""
         return self.migrations[-1].version
 
 
 async def migrate(connection: "AsyncConnection[Any]", component: Component) -> None:
-    """Bring a component's tables to the newest version, or leave them untouched."""
+    """Migrate a component's tables to the newest version, or leave them untouched."""
     if await version_of(connection, component) == component.version:
         return
     async with connection.transaction():
@@ -59,7 +59,7 @@ async def migrate(connection: "AsyncConnection[Any]", component: Component) -> N
 
 
 async def version_of(connection: "AsyncConnection[Any]", component: Component) -> int:
-    """The version of a component in a database, 0 when it is not there; refuses one that is newer than we are."""
+    """The version of a component in a database, 0 if it does not exist; raises an error if it is newer than ours."""
     there = await (await connection.execute("SELECT to_regclass('toolcrib_versions') IS NOT NULL")).fetchone()
     if there is None or not there[0]:
         return 0

@@ -1,7 +1,7 @@
-"""News of sessions between replicas: who writes one tells, who follows it hears.
+"""Notifications of changed sessions: from the replica that writes to those that follow.
 
-News are sent after the write, beside it: transactions that notify are kept on disk one after the other, not together.
-That cut the commits a second of 16 writers to a tenth. So news may get lost; who follows also looks by itself.
+They are sent after the write, separately: PostgreSQL commits transactions that notify one after the other.
+That cut the commits per second of 16 writers to a tenth. So notifications may get lost; followers also poll.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from typing import Self
 from toolcrib.errors import StoreError
 from toolcrib.postgres.database import PostgresDatabase
 
-# Hearing what others notify: one connection of its own, made again whenever it breaks.
+# Listening on one connection of its own, which is opened again whenever it breaks.
 
 CHECK_SECONDS = 20.0  # after so much silence, whether the connection still stands
 FIRST_PAUSE_SECONDS = 0.1
@@ -36,12 +36,12 @@ class Listener:
         self._is_connected = False
 
     async def start(self) -> None:
-        """Begin to listen; returns at once. What is notified before a connection stands is told by its `None`."""
+        """Begin to listen; returns at once. A new connection is reported as `None`: some may have been missed."""
         if self._task is None:
             self._task = asyncio.create_task(self._listen(), name=f"listens to {self._channel}")
 
     async def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -88,7 +88,7 @@ Key = tuple[str, str]  # tenant and session
 
 
 class SessionNotifications:
-    """The news of one database, told and heard in one event loop."""
+    """Sends and receives the notifications of one database in one event loop."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
@@ -102,7 +102,7 @@ class SessionNotifications:
         self._listener: Listener | None = None
 
     def tell(self, tenant: str, session: str) -> None:
-        """Say soon that a session changed; what comes up while others are told goes in one message."""
+        """Announce soon that a session changed; changes in the meantime are sent together."""
         self._in_this_loop()
         self._to_tell.add((tenant, session))
         if self._sending is None or self._sending.done():
@@ -125,7 +125,7 @@ class SessionNotifications:
                 del self._waiting[tenant, session]
 
     async def close(self) -> None:
-        """Tell what is left to tell, and listen no more."""
+        """Send what is left to send, and stop listening."""
         self._in_this_loop()
         listener, self._listener = self._listener, None
         if listener is not None:
@@ -134,7 +134,7 @@ class SessionNotifications:
             await asyncio.wait({self._sending})
 
     def _in_this_loop(self) -> None:
-        """Begin anew when the loop is another one: tasks of a loop that ended do nothing any more."""
+        """Start again in a new event loop: tasks of a loop that ended no longer run."""
         if self._loop is not (loop := asyncio.get_running_loop()):
             self._begin(loop)
 

@@ -24,18 +24,18 @@ from toolcrib.tools.tool import Tool
 
 
 class Runner(Protocol):
-    """Has the code of one source's tools, or knows the way to it."""
+    """Has the code of one source's tools, or can open it."""
 
     def known(self, name: str) -> Tool | None:
-        """The tool with its code, if it is at hand."""
+        """The tool with its code, if this process has it."""
         ...
 
     async def find(self, name: str) -> Tool | None:
-        """The same, after whatever has to be opened for it."""
+        """The same, after opening what it needs."""
         ...
 
     async def close(self) -> None:
-        """Let go of what was opened."""
+        """Close what was opened."""
         ...
 
 
@@ -107,7 +107,7 @@ logger = logging.getLogger(__name__)
 
 
 class SharedSource:
-    """Keeps a catalog as the shared one is. `runners` have the code of tools, by their source."""
+    """Keeps a catalog equal to the shared one. `runners` have the code of tools, by their source."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class SharedSource:
 
     @property
     def name(self) -> str:
-        """How it is called where sources are listed."""
+        """Its name in lists of sources."""
         return "shared"
 
     @property
@@ -153,14 +153,14 @@ class SharedSource:
         return self._revision
 
     async def start(self) -> None:
-        """Begin to follow the shared catalog; comes back at once."""
+        """Begin to follow the shared catalog; returns at once."""
         if self._following is None:
             self._news.set()
             self._following = asyncio.create_task(self._follow(), name="follows the shared catalog")
             await self._listener.start()
 
     async def wait_until_settled(self) -> None:
-        """Wait until the tools are here, or it is known why they are not."""
+        """Wait until the tools are here, or until the reason why not is known."""
         await self._settled.wait()
 
     async def reached(self, revision: int) -> None:
@@ -169,7 +169,7 @@ class SharedSource:
             await self._moved.wait_for(lambda: self._revision >= revision)
 
     async def refresh(self) -> None:
-        """Fetch what changed, now. A database that cannot be read is told by `problem`."""
+        """Fetch what changed, now. If the database cannot be read, `problem` says so."""
         async with self._catching_up:
             try:
                 revision, rows = await self._shared.since(self._revision)
@@ -184,7 +184,7 @@ class SharedSource:
             self._moved.notify_all()
 
     async def stop(self) -> None:
-        """Follow no more, close what was opened to run tools, and take the tools out of the catalog."""
+        """Stop following, close what was opened to run tools, and remove the tools from the catalog."""
         following, self._following = self._following, None
         if following is not None:
             following.cancel()

@@ -1,4 +1,4 @@
-"""Between rows and values: the queries of a PostgreSQL store, each of them for one tenant."""
+"""The queries of a PostgreSQL store, and the mapping of rows to values; each query is for one tenant."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, LiteralString
@@ -41,14 +41,14 @@ EXPIRES_AT: LiteralString = NOW + " + 30000000"  # `LEASE_DURATION`, in microsec
 
 
 async def lock(connection: "AsyncConnection[Any]", tenant: str, session: str) -> None:
-    """Wait for our turn with a session, until this transaction ends. A collision of hashes only means a wait."""
+    """Lock a session until this transaction ends. A collision of hashes only causes a wait."""
     await connection.execute(
         "SELECT pg_advisory_xact_lock(hashtextextended(%s, hashtextextended(%s, 0)))", (session, tenant)
     )
 
 
 async def take(connection: "AsyncConnection[Any]", lease: Lease, now: int | None, *, by_force: bool = False) -> None:
-    """Take the lease, or refuse when somebody else has it, unless by force; for the one who holds the lock."""
+    """Take the lease; refused if somebody else has it, unless by force. The caller must hold the lock."""
     if not by_force:
         await refuse_busy(connection, lease.tenant, lease.session, now, unless=lease.token)
     us = Owner.here()
@@ -64,7 +64,7 @@ async def take(connection: "AsyncConnection[Any]", lease: Lease, now: int | None
 async def refuse_busy(
     connection: "AsyncConnection[Any]", tenant: str, session: str, now: int | None, *, unless: str = ""
 ) -> None:
-    """Refuse to touch a session that somebody has open, unless with this token."""
+    """Raise an error if the session is open, unless with this token."""
     # The row is locked, so that a holder who renews it just now is seen to.
     holder = await _holder(connection, tenant, session, now, unless, "FOR UPDATE")
     if holder is not None:
@@ -72,7 +72,7 @@ async def refuse_busy(
 
 
 async def holder_of(connection: "AsyncConnection[Any]", tenant: str, session: str, now: int | None) -> Owner | None:
-    """Who has a session open."""
+    """The holder of a session's lease."""
     return await _holder(connection, tenant, session, now, "", "")
 
 
@@ -133,13 +133,13 @@ async def begin_call(
 
 
 async def raise_fence(connection: "AsyncConnection[Any]", tenant: str, session: str) -> None:
-    """Give the session's next holder a higher number than any before."""
+    """Give the session's next holder a higher fencing number than any before."""
     query = "UPDATE toolcrib_sessions SET fence = fence + 1 WHERE tenant = %s AND id = %s"
     await connection.execute(query, (tenant, session))
 
 
 async def wrote(connection: "AsyncConnection[Any]", lease: Lease, write: str) -> bool:
-    """Whether a write was kept although the connection broke before the database could say so."""
+    """Whether a write was committed although the connection broke before the database confirmed it."""
     row = await (
         await connection.execute(
             "SELECT 1 FROM toolcrib_leases WHERE tenant = %s AND session = %s AND token = %s AND last_write = %s",
@@ -150,7 +150,7 @@ async def wrote(connection: "AsyncConnection[Any]", lease: Lease, write: str) ->
 
 
 async def renew(connection: "AsyncConnection[Any]", lease: Lease, now: int | None) -> bool:
-    """Keep the lease for another while, and locked until this transaction ends; gives whether it is still ours."""
+    """Renew the lease and lock it until this transaction ends; returns whether it is still ours."""
     renewed = await connection.execute(
         f"UPDATE toolcrib_leases SET expires_at = {EXPIRES_AT}"
         " WHERE tenant = %(tenant)s AND session = %(session)s AND token = %(token)s",
@@ -160,7 +160,7 @@ async def renew(connection: "AsyncConnection[Any]", lease: Lease, now: int | Non
 
 
 def renew_all(connection: "Connection[Any]", leases: Iterable[Lease], now: int | None) -> list[Lease]:
-    """Keep leases for another while; gives those that are no longer ours."""
+    """Renew leases; returns those that are no longer ours."""
     held = list(leases)
     rows = connection.execute(
         f"UPDATE toolcrib_leases AS ours SET expires_at = {EXPIRES_AT}"
@@ -179,7 +179,7 @@ def renew_all(connection: "Connection[Any]", leases: Iterable[Lease], now: int |
 
 
 async def release(connection: "AsyncConnection[Any]", lease: Lease) -> None:
-    """Give the lease back; nothing happens when it is not ours."""
+    """Release the lease; does nothing if it is not ours."""
     await connection.execute("DELETE FROM toolcrib_leases WHERE tenant = %s AND session = %s AND token = %s", lease.row)
 
 
@@ -194,7 +194,7 @@ def named(lease: Lease) -> dict[str, Any]:
 async def insert_confirmations(
     connection: "AsyncConnection[Any]", tenant: str, session: str, confirmations: Sequence[Confirmation]
 ) -> None:
-    """Those of a session that was read from a store."""
+    """Insert the confirmations of a session that was read from a store."""
     async with connection.cursor() as cursor:
         await cursor.executemany(
             f"INSERT INTO toolcrib_confirmations (tenant, session, {COLUMNS})"
@@ -206,7 +206,7 @@ async def insert_confirmations(
 async def add_confirmation(
     connection: "AsyncConnection[Any]", lease: Lease, one: Confirmation, now: int | None
 ) -> bool:
-    """Keep a question, once, if the lease is ours."""
+    """Store a confirmation, once, if the lease is ours."""
     kept = await connection.execute(
         f"""WITH ours AS (
             UPDATE toolcrib_leases SET expires_at = {EXPIRES_AT}
@@ -312,7 +312,7 @@ async def insert_session(connection: "AsyncConnection[Any]", tenant: str, record
 async def insert_step(
     connection: "AsyncConnection[Any]", lease: Lease, step: Step, *, at: int, now: int | None, write: str
 ) -> bool:
-    """What a step adds to a session, and what it changes; nothing, when the lease is not ours.
+    """Write what a step adds and changes; nothing if the lease is not ours.
 
     It is one statement, and so kept whole or not at all: everything in it hangs on the renewal of the lease.
     """
@@ -360,25 +360,25 @@ async def has_session(connection: "AsyncConnection[Any]", tenant: str, session: 
 
 
 async def delete_session(connection: "AsyncConnection[Any]", tenant: str, session: str) -> int:
-    """Forget a session and all that belongs to it; how many that were."""
+    """Delete a session with everything that belongs to it; returns how many there were."""
     query = "DELETE FROM toolcrib_sessions WHERE tenant = %s AND id = %s"
     return (await connection.execute(query, (tenant, session))).rowcount
 
 
 async def select_ids_before(connection: "AsyncConnection[Any]", tenant: str, before: int) -> list[str]:
-    """The sessions that were last changed before a moment."""
+    """The sessions that were last changed before a time."""
     query = "SELECT id FROM toolcrib_sessions WHERE tenant = %s AND updated_at < %s"
     return [id for (id,) in await (await connection.execute(query, (tenant, before))).fetchall()]
 
 
 async def is_older(connection: "AsyncConnection[Any]", tenant: str, session: str, before: int) -> bool:
-    """Whether a session is there and was last changed before a moment."""
+    """Whether a session exists and was last changed before a time."""
     query = "SELECT 1 FROM toolcrib_sessions WHERE tenant = %s AND id = %s AND updated_at < %s"
     return await (await connection.execute(query, (tenant, session, before))).fetchone() is not None
 
 
 async def unknown_session(connection: "AsyncConnection[Any]", tenant: str, session: str) -> UnknownSessionError:
-    """The complaint, with the nearest of the tenant's own newest sessions."""
+    """The error for an unknown id, with the most similar of the tenant's newest sessions."""
     query = "SELECT id FROM toolcrib_sessions WHERE tenant = %s ORDER BY updated_at DESC LIMIT 1000"
     return UnknownSessionError(session, [id for (id,) in await (await connection.execute(query, (tenant,))).fetchall()])
 

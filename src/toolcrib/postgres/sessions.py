@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from psycopg import AsyncConnection
 
 
-# The hand that writes one open session in PostgreSQL.
+# Writing to one open session
 
 
 class PostgresWriter:
@@ -126,7 +126,7 @@ class PostgresStore:
         tenant: str = "",
         clock: Callable[[], datetime] | None = None,
     ) -> None:
-        """Name the database; it is reached, and its tables are made, when first used.
+        """Name the database; the first use connects to it and creates the tables.
 
         Args:
             database: Its URL, or one that others use too; then it is theirs to close.
@@ -149,7 +149,7 @@ class PostgresStore:
         return self._tenant
 
     def for_tenant(self, tenant: str) -> "PostgresStore":
-        """The same database, for another tenant; it is closed with the store that it came from."""
+        """The same database for another tenant; closing the first store closes both."""
         other = copy(self)
         other._tenant = checked_tenant(tenant)
         other._is_root = False
@@ -159,7 +159,7 @@ class PostgresStore:
     async def open(
         self, session_id: str | None = None, *, create: bool = True, wait_seconds: float = 0, take_over: bool = False
     ) -> AsyncGenerator[Session]:
-        """The session, for writing, by nobody else at the same time (see `Store.open`)."""
+        """The session, opened for writing by one owner at a time (see `Store.open`)."""
         id = new_id() if session_id is None else checked_id(session_id)
         lease = Lease.new(self._tenant, id)
         try:
@@ -214,22 +214,22 @@ class PostgresStore:
             return leases.renew_all(connection, held, self._lease_now())
 
     def _lease_now(self) -> int | None:
-        """The moment for leases; None is the database's own."""
+        """The time for leases; None means the database's clock."""
         return microseconds(self._clock()) if self._has_own_clock else None
 
     async def sessions(self, *, limit: int | None = None) -> tuple[SessionInfo, ...]:
-        """The sessions, those changed last first."""
+        """The sessions, the last changed first."""
         return await self._database.send(lambda connection: rows.select_infos(connection, self._tenant, limit=limit))
 
     async def read(self, session_id: str) -> SessionRecord:
-        """All of a session, as it is at one moment; also while somebody has it open."""
+        """A consistent copy of a session, also while it is open."""
         id = checked_id(session_id)
         return await self._database.read(
             lambda connection: rows.select_session(connection, self._tenant, id, events=True)
         )
 
     async def events(self, session_id: str, *, after: int = -1) -> tuple[LoggedEvent, ...]:
-        """The session's log behind a position."""
+        """The session's log after a position."""
         id = checked_id(session_id)
 
         async def read(connection: "AsyncConnection[Any]") -> tuple[LoggedEvent, ...]:
@@ -241,7 +241,7 @@ class PostgresStore:
         return await self._database.send(read)
 
     async def is_open(self, session_id: str) -> bool:
-        """Whether somebody has it open, on this replica or another."""
+        """Whether it is open, on this replica or another."""
         id = checked_id(session_id)
         now = self._lease_now()
         holder = await self._database.send(lambda connection: leases.holder_of(connection, self._tenant, id, now))
@@ -250,7 +250,7 @@ class PostgresStore:
     async def follow(
         self, session_id: str, *, after: int = -1, ping_seconds: float = PING_SECONDS
     ) -> AsyncGenerator[LoggedEvent | None]:
-        """The session's log behind a position, and what is added, as long as somebody has it open."""
+        """The session's log after a position, then new events while the session is open."""
         async with self._news.hear(self._tenant, checked_id(session_id)) as news:
             events = follow(
                 self, session_id, after=after, ping_seconds=ping_seconds, poll_seconds=POLL_SECONDS, news=news
@@ -260,7 +260,7 @@ class PostgresStore:
                     yield event
 
     async def restore(self, record: SessionRecord, *, overwrite: bool = False) -> None:
-        """Keep a session that was read from another store; refused when there is one with its id."""
+        """Store a session that was read from another store; refused if the id exists."""
         id = checked_id(record.id)
         again = False
 
@@ -282,7 +282,7 @@ class PostgresStore:
         await shielded(self._database.write(insert))
 
     async def delete(self, session_id: str) -> None:
-        """Forget a session. Refused while somebody has it open."""
+        """Delete a session; refused while it is open."""
         id = checked_id(session_id)
         again = False
 
@@ -297,7 +297,7 @@ class PostgresStore:
         await shielded(self._database.write(remove))
 
     async def purge(self, older_than: timedelta) -> int:
-        """Forget all sessions that were not changed for that long, and say how many; open ones stay."""
+        """Delete all sessions that have not changed for that long and return their number; open ones stay."""
         before = microseconds(self._clock() - older_than)
         ids = await self._database.send(lambda connection: rows.select_ids_before(connection, self._tenant, before))
         return sum([await shielded(self._purge_one(id, before)) for id in ids])
@@ -316,7 +316,7 @@ class PostgresStore:
         return await self._database.write(remove)
 
     async def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         if self._is_root:
             await self._news.close()
             if self._closes_database:
@@ -358,7 +358,7 @@ class PostgresStoreAdmin:
         return PostgresStore(self._database, tenant=tenant)
 
     async def tenants(self) -> tuple[str, ...]:
-        """Those that have sessions."""
+        """The tenants that have sessions."""
 
         async def read(connection: "AsyncConnection[Any]") -> tuple[str, ...]:
             if not await version_of(connection, SESSIONS):
@@ -369,7 +369,7 @@ class PostgresStoreAdmin:
         return await self._looks.read(read)
 
     async def status(self) -> StoreStatus:
-        """What is in it; only looks."""
+        """What the store contains; changes nothing."""
 
         async def read(connection: "AsyncConnection[Any]") -> StoreStatus:
             form = await version_of(connection, SESSIONS)
@@ -386,13 +386,13 @@ class PostgresStoreAdmin:
         return await self._looks.read(read)
 
     async def migrate(self) -> None:
-        """Make the tables, or bring them to the newest form."""
+        """Create the tables, or migrate them to the newest version."""
         self._database.require(SESSIONS)
         async with self._database.connection():
             pass
 
     async def tidy(self) -> int:
-        """Forget the leases of the dead. Space is given back by PostgreSQL itself (autovacuum)."""
+        """Delete the leases of processes that died. PostgreSQL frees space by itself (autovacuum)."""
         self._database.require(SESSIONS)
 
         async def remove(connection: "AsyncConnection[Any]") -> int:
@@ -419,7 +419,7 @@ async def _number(connection: "AsyncConnection[Any]", query: LiteralString, valu
 
 
 async def _holders(connection: "AsyncConnection[Any]", *, gone: bool) -> list[str]:
-    """The tokens of leases whose holder is there, or of those whose holder is gone."""
+    """The tokens of leases whose holder is alive, or of those whose holder is gone."""
     rows = await connection.execute(
         f"SELECT token, expires_at <= {NOW}, host, pid, started FROM toolcrib_leases", {"now": None}
     )

@@ -12,6 +12,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
+from toolcrib.connections import Connections, LimitedServer
 from toolcrib.server import agui
 from toolcrib.server.metrics import Metrics
 from toolcrib.server.middleware import Access, Guard, handle_errors
@@ -25,7 +26,7 @@ from toolcrib.server.routes import (
 from toolcrib.server.runs import Runs
 from toolcrib.server.schemas import Refusal
 from toolcrib.server.services import Served, Services, Warmup
-from toolcrib.serving import Options
+from toolcrib.serving import BACKLOG, Options
 
 _CLOSE_SECONDS = 2  # for responses that are not complete when all runs have ended
 _POLL_SECONDS = 0.1
@@ -39,12 +40,13 @@ def create_app(served: Served, options: Options | None = None) -> FastAPI:
     """An ASGI app. At shutdown, runs have `grace_seconds` to finish; then they are stopped, and their work is kept."""
     options = options or Options()
     metrics = Metrics(is_tool=lambda name: name in served.crib.catalog)
+    runs = Runs(most=options.most_runs, longest_wait_seconds=options.longest_wait_seconds, metrics=metrics)
     services = Services(
         served=served,
         options=options,
-        runs=Runs(most=options.most_runs, metrics=metrics),
+        runs=runs,
         metrics=metrics,
-        warming=Warmup(served.crib, enabled=options.warm_up),
+        warming=Warmup(served.crib, runs.load, enabled=options.warm_up),
     )
 
     @asynccontextmanager
@@ -53,7 +55,8 @@ def create_app(served: Served, options: Options | None = None) -> FastAPI:
         async with AsyncExitStack() as stack:
             for resource in (served.store, served.crib.llm, *served.opens):
                 await stack.enter_async_context(resource)
-            warming = asyncio.create_task(services.warming())
+            warming, watching = asyncio.create_task(services.warming()), asyncio.create_task(runs.load.watch())
+            stack.callback(watching.cancel)
             yield
             await asyncio.wait({warming})
             await services.runs.close(options.grace_seconds)
@@ -100,6 +103,7 @@ def server(app: FastAPI, options: Options) -> uvicorn.Server:
     """The server; `run(sockets=[...])` serves until a signal or `should_exit`."""
     config = uvicorn.Config(
         app,
+        ws="none",
         host=options.host,
         port=options.port,
         access_log=False,
@@ -108,16 +112,19 @@ def server(app: FastAPI, options: Options) -> uvicorn.Server:
         proxy_headers=False,
         timeout_graceful_shutdown=_CLOSE_SECONDS,
     )
-    return _Server(config, app.state.services.runs, options.grace_seconds)
+    return _Server(config, options, app.state.services.runs)
 
 
-class _Server(uvicorn.Server):
+class _Server(LimitedServer):
     """Lets runs finish before it closes connections, so that the streams that follow them end properly."""
 
-    def __init__(self, config: uvicorn.Config, runs: Runs, grace_seconds: float) -> None:
-        super().__init__(config)
+    def __init__(self, config: uvicorn.Config, options: Options, runs: Runs) -> None:
+        limits = Connections(
+            most=options.most_connections, header_seconds=options.header_seconds, idle_seconds=options.idle_seconds
+        )
+        super().__init__(config, limits, backlog=BACKLOG)
         self._runs = runs
-        self._grace_seconds = grace_seconds
+        self._grace_seconds = options.grace_seconds
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         closing = asyncio.create_task(self._runs.close(self._grace_seconds))

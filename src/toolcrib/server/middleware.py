@@ -311,7 +311,8 @@ def handle_errors(app: FastAPI) -> None:
 async def _toolcrib_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, ToolcribError)
     status = next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 400)
-    headers = {"Retry-After": "5"} if status == 503 else None
+    seconds = error.retry_seconds if isinstance(error, ServerBusyError) else 5
+    headers = retry_after(seconds) if status == 503 else None
     if error.public != str(error):
         logger.error("The session store cannot be used: %s", error)
     return error_response(status, error.public, error.hint, headers)

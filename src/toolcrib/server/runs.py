@@ -6,10 +6,12 @@ after any number: from the session's log, from a run on this replica (`LiveRun`)
 
 import asyncio
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
+from math import ceil, inf
 from typing import Any
 
 from toolcrib.agent.events import Event, Failed, Text
@@ -160,11 +162,93 @@ def _numbered(line: LoggedEvent) -> Numbered:
     return Numbered(line.position * STRIDE, line.event)
 
 
+class Load:
+    """How long a turn would wait for the processor, which all turns of this process share.
+
+    As long as the event loop is on time, nobody waits: turns under way wait for models and tools. When it is late, each
+    of them takes as much of the processor as turns took when it was on time, out of what other programs leave of it.
+    """
+
+    LATE_SECONDS = 0.05
+    _LOOK_SECONDS = 0.25
+    _WEIGHT = 0.3  # of the last look
+    _LEAST_SHARE = 0.05
+    _FORGETS = 0.98  # at the end of each turn: the last fifty count
+    _REHEARSED = 4.0  # turns that a rehearsal counts for
+
+    def __init__(self, processor_seconds: Callable[[], float] = time.process_time) -> None:
+        self._processor_seconds = processor_seconds
+        self._since = 0.0
+        self._active = 0
+        self._spent = 0.0  # by turns that count: those that began and ended while the loop was on time
+        self._ended = 0.0
+        self._lateness = 0.0
+        self._share = 1.0  # of a processor, that this process gets when it wants all of it
+        self._period = 1  # grows each time the loop is on time again
+
+    async def watch(self) -> None:
+        """Look again and again how late the event loop is."""
+        while True:
+            began, spent = time.monotonic(), time.process_time()
+            await asyncio.sleep(self._LOOK_SECONDS)
+            took = time.monotonic() - began
+            self.observe(took - self._LOOK_SECONDS, (time.process_time() - spent) / took)
+
+    def observe(self, late_seconds: float, share: float) -> None:
+        """A look came too late by so much, and meanwhile the process had this share of a processor."""
+        was_late = self.is_late
+        self._count()
+        self._lateness += self._WEIGHT * (late_seconds - self._lateness)
+        share = max(share, self._LEAST_SHARE) if self.is_late else 1.0
+        self._share += self._WEIGHT * (share - self._share)
+        self._period += was_late and not self.is_late
+
+    @property
+    def is_late(self) -> bool:
+        return self._lateness > self.LATE_SECONDS
+
+    def rehearsed(self, seconds: float) -> None:
+        """A turn that nobody asked for took so much of the processor."""
+        self._spent += seconds * self._REHEARSED
+        self._ended += self._REHEARSED
+
+    def begin(self) -> int:
+        """One more turn is under way; what this gives belongs to its `end`."""
+        self._count()
+        self._active += 1
+        return 0 if self.is_late else self._period
+
+    def end(self, begun: int) -> None:
+        """A turn has ended."""
+        self._count()
+        self._active -= 1
+        if begun == self._period and not self.is_late:
+            self._spent *= self._FORGETS
+            self._ended = self._ended * self._FORGETS + 1
+
+    def _count(self) -> None:
+        now = self._processor_seconds()
+        if self._active and not self.is_late:
+            self._spent += now - self._since
+        self._since = now
+
+    @property
+    def wait_seconds(self) -> float:
+        """What the turns under way will keep another one waiting."""
+        if not self.is_late or not self._ended:
+            return 0.0
+        return self._active * self._spent / self._ended / self._share
+
+
 class Runs:
     """All active runs, by tenant and session."""
 
-    def __init__(self, *, most: int, metrics: Metrics) -> None:
+    def __init__(
+        self, *, most: int, metrics: Metrics, longest_wait_seconds: float = inf, load: Load | None = None
+    ) -> None:
         self._most = most
+        self._longest_wait_seconds = longest_wait_seconds
+        self.load = load or Load()
         self._metrics = metrics
         self._live: dict[tuple[str, str], tuple[LiveRun, asyncio.Task[None]]] = {}
         self._ends: OrderedDict[tuple[str, str], int] = OrderedDict()  # the last known length of each log
@@ -190,24 +274,35 @@ class Runs:
         key = store.tenant, session
         if key in self._live:
             raise SessionBusyError(session, "a run of this server")
-        if self.closing or len(self._live) >= self._most:
-            raise ServerBusyError("is shutting down" if self.closing else "has reached its limit of active runs")
+        self._refuse_when_busy()
         run = LiveRun(session)
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         task = asyncio.create_task(self._run(run, begun, store, start_run), name=f"run of {session}")
         self._live[key] = run, task
         self._metrics.run_started()
+        period = self.load.begin()
 
         def on_done(task: "asyncio.Task[None]") -> None:  # also if it was cancelled before its first step
             _settle(begun, ServerBusyError("stopped this run before it started") if task.cancelled() else None)
             self._last_event.pop(run, None)
             del self._live[key]
             run.end()
+            self.load.end(period)
             self._metrics.run_ended()
 
         task.add_done_callback(on_done)
         await asyncio.shield(begun)  # the client may disconnect; the run goes on
         return run
+
+    def _refuse_when_busy(self) -> None:
+        if self.closing:
+            raise ServerBusyError("is shutting down")
+        if len(self._live) >= self._most:
+            raise ServerBusyError("has reached its limit of active runs")
+        wait = self.load.wait_seconds
+        if wait > self._longest_wait_seconds:
+            seconds = ceil(wait - self._longest_wait_seconds)
+            raise ServerBusyError(f"is busy: this would wait for some {wait:.0f} s", retry_seconds=seconds)
 
     async def stop(self, store: Store, session: str) -> bool:
         """Stop a run, here or on another replica; returns whether there was one."""

@@ -22,7 +22,7 @@ from toolcrib.errors import StoreError, UnknownSessionError
 from toolcrib.policy.policy import Decision, Policy, Rule
 from toolcrib.search.interface import SearchIndex
 from toolcrib.server.metrics import Metrics
-from toolcrib.server.runs import Runs
+from toolcrib.server.runs import Load, Runs
 from toolcrib.serving import Options
 from toolcrib.stores.record import checked_id
 from toolcrib.stores.sqlite.store import SqliteStore
@@ -85,8 +85,9 @@ class Warmup:
     The first search and the first turn are slow, because they load vocabularies, templates and tables.
     """
 
-    def __init__(self, crib: Crib, *, enabled: bool = True) -> None:
+    def __init__(self, crib: Crib, load: Load | None = None, *, enabled: bool = True) -> None:
         self._crib = crib
+        self._load = load or Load()
         self.done = not enabled
 
     async def __call__(self) -> None:
@@ -95,7 +96,7 @@ class Warmup:
             return
         began = time.perf_counter()
         try:
-            await asyncio.to_thread(_warm_up, self._crib)
+            await asyncio.to_thread(_warm_up, self._crib, self._load)
         except Exception:  # the first message will raise the same error, where a user sees it
             logger.warning("The warm-up failed.", exc_info=True)
         self.done = True
@@ -103,10 +104,13 @@ class Warmup:
         logger.info("Warm-up finished after %s s.", took, extra={"fields": {"seconds": took}})
 
 
-def _warm_up(crib: Crib) -> None:
+def _warm_up(crib: Crib, load: Load) -> None:
     for query in sample_queries(list(crib.catalog), count=1):
         crib.tool_index.search(query)
         asyncio.run(_run_without_calls(crib, query))
+        began = time.thread_time()
+        asyncio.run(_run_without_calls(crib, query))  # once more, now that all is loaded
+        load.rehearsed(time.thread_time() - began)
 
 
 async def _run_without_calls(crib: Crib, text: str) -> None:

@@ -5,7 +5,7 @@ Spans always contain tool names. They contain prompts, arguments and results onl
 """
 
 import sys
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from importlib import import_module
@@ -13,9 +13,16 @@ from typing import Any
 
 from opentelemetry.context import Context
 from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import Span, SpanProcessor, TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SimpleSpanProcessor
-from opentelemetry.trace import get_current_span
+from opentelemetry.sdk.trace import Event, ReadableSpan, Span, SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace.export import (
+    BatchSpanProcessor,
+    ConsoleSpanExporter,
+    SimpleSpanProcessor,
+    SpanExporter,
+    SpanExportResult,
+)
+from opentelemetry.trace import Status, get_current_span
+from opentelemetry.util.types import Attributes, AttributeValue
 from pydantic_ai.models.instrumented import InstrumentationSettings, InstrumentedModel
 
 from toolcrib.discovery.handover import Discovered
@@ -50,13 +57,18 @@ def traced(served: Served, provider: TracerProvider, *, content: bool = False) -
     )
 
 
-def provider_for(exporter: str, version: str) -> TracerProvider:
-    """A provider for a destination: `console` writes to stderr, `otlp` reads the `OTEL_EXPORTER_OTLP_*` variables."""
+def provider_for(exporter: str, version: str, hide_secrets: Callable[[str], str] = str) -> TracerProvider:
+    """A provider for a destination: `console` writes to stderr, `otlp` reads the `OTEL_EXPORTER_OTLP_*` variables.
+
+    `hide_secrets` takes our keys out of what spans tell, such as an error in which a provider repeats one.
+    """
     provider = TracerProvider(resource=Resource.create({"service.name": "toolcrib", "service.version": version}))
     if exporter == "console":
-        provider.add_span_processor(SimpleSpanProcessor(ConsoleSpanExporter(out=sys.stderr)))
+        provider.add_span_processor(
+            SimpleSpanProcessor(WithoutSecrets(ConsoleSpanExporter(out=sys.stderr), hide_secrets))
+        )
     elif exporter == "otlp":
-        provider.add_span_processor(BatchSpanProcessor(_otlp_exporter()))
+        provider.add_span_processor(BatchSpanProcessor(WithoutSecrets(_otlp_exporter(), hide_secrets)))
     else:
         raise ServerError(f"Unknown trace exporter: {exporter!r}.", hint="Set TOOLCRIB_TRACES to `otlp` or `console`.")
     return provider
@@ -70,6 +82,50 @@ def _otlp_exporter() -> Any:
             "Traces cannot be exported: the OTLP exporter is not installed.",
             hint="Install it with: pip install opentelemetry-exporter-otlp-proto-http",
         ) from error
+
+
+class WithoutSecrets(SpanExporter):
+    """Exports spans without keys in their attributes, events and status."""
+
+    def __init__(self, exporter: SpanExporter, hide_secrets: Callable[[str], str]) -> None:
+        self._exporter = exporter
+        self._hide = hide_secrets
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        return self._exporter.export([self._hidden(span) for span in spans])
+
+    def shutdown(self) -> None:
+        self._exporter.shutdown()
+
+    def force_flush(self, timeout_millis: int = 30_000) -> bool:
+        return self._exporter.force_flush(timeout_millis)
+
+    def _hidden(self, span: ReadableSpan) -> ReadableSpan:
+        status = span.status
+        return ReadableSpan(
+            name=span.name,
+            context=span.context,
+            parent=span.parent,
+            resource=span.resource,
+            attributes=self._attributes(span.attributes),
+            events=[Event(one.name, self._attributes(one.attributes), one.timestamp) for one in span.events],
+            links=span.links,
+            kind=span.kind,
+            status=Status(status.status_code, status.description and self._hide(status.description)),
+            start_time=span.start_time,
+            end_time=span.end_time,
+            instrumentation_scope=span.instrumentation_scope,
+        )
+
+    def _attributes(self, attributes: Attributes) -> Attributes:
+        def hidden(value: AttributeValue) -> AttributeValue:
+            if isinstance(value, str):
+                return self._hide(value)
+            if isinstance(value, Sequence) and not isinstance(value, bytes) and value and isinstance(value[0], str):
+                return tuple(self._hide(str(one)) for one in value)
+            return value
+
+        return {name: hidden(value) for name, value in (attributes or {}).items()}
 
 
 class SessionSpans(SpanProcessor):

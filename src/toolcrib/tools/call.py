@@ -40,7 +40,7 @@ def explain(tool: str, error: ValidationError, parameters: Mapping[str, Any]) ->
 
 
 def explain_complaints(tool: str, complaints: Sequence[Complaint], parameters: Mapping[str, Any]) -> str:
-    """The text of a failed result for arguments about which there is something to complain."""
+    """The text of a failed result that lists what is wrong with the arguments."""
     shown = complaints[:_MOST_ERRORS]
     lines = [f"{tool} was not called, because its arguments are wrong:"]
     lines += [f"- {_place(location)}: {complaint}" for location, complaint in shown]
@@ -55,7 +55,7 @@ def explain_complaints(tool: str, complaints: Sequence[Complaint], parameters: M
 
 
 def explain_not_an_object(tool: str, arguments: object) -> str:
-    """The text of a failed result for arguments that are no JSON object at all."""
+    """The text of a failed result for arguments that are not a JSON object."""
     return (
         f"{tool} was not called, because its arguments are not a JSON object (got {reprlib.repr(arguments)}).\n"
         'Call it again with an object, such as {"name": "value"}.'
@@ -63,7 +63,7 @@ def explain_not_an_object(tool: str, arguments: object) -> str:
 
 
 def no_such_argument(name: str, known: Sequence[str]) -> str:
-    """The complaint about an argument that the tool does not take."""
+    """What is said about an argument that the tool does not take."""
     guess = did_you_mean(name, known) or f"It takes: {', '.join(known) or 'nothing'}."
     return f"there is no such argument. {guess}"
 
@@ -284,7 +284,7 @@ class FunctionCall:
         return ToolContext(deps=given, tool=self.name, call_id=getattr(run, "tool_call_id", None) or "")
 
     def refusal(self, arguments: object) -> str | None:
-        """What a call would say against these arguments; None if it would run."""
+        """What is wrong with these arguments; None if a call would run."""
         try:
             keywords = self._keywords(arguments)
         except ValidationError as error:
@@ -331,5 +331,5 @@ class _Raised:
 
 
 def is_async(function: Callable[..., Any]) -> bool:
-    """Whether a call gives something to wait for, and so needs no thread."""
+    """Whether a call returns an awaitable, and so needs no thread."""
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)

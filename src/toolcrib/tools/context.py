@@ -21,7 +21,7 @@ def call_is_approved() -> bool:
 
 @contextmanager
 def approved_call(approved: bool) -> Generator[None]:
-    """Say so of the call within the block."""
+    """Mark the call within the block as confirmed."""
     token = _approved.set(approved)
     try:
         yield

@@ -4,7 +4,6 @@ A definition says what a tool is, and not how it is run: one handler may run all
 """
 
 import inspect
-import re
 import reprlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields as dataclass_fields
@@ -16,6 +15,7 @@ from toolcrib.tools.result import ToolResult
 from toolcrib.tools.schema import mapping
 from toolcrib.tools.text import clean, clean_words
 from toolcrib.tools.tool import Risk, Tool, checked_callable, only_listed
+from toolcrib.tools.verbs import Effect, effect_of
 
 Handler: TypeAlias = Callable[[str, dict[str, Any]], object]
 """Runs every tool of some definitions, by name; sync in a thread, or async."""
@@ -143,35 +143,28 @@ class HandledCall:
 
 # How much harm a tool from elsewhere can do, by its name and the hints of MCP, which can only raise what the name says.
 
-# First words of names of destructive tools. Many servers set no hints, and hints cannot be trusted.
-_DESTRUCTIVE = frozenset(
-    [
-        "delete",
-        "remove",
-        "drop",
-        "destroy",
-        "erase",
-        "purge",
-        "wipe",
-        "truncate",
-        "uninstall",
-        "terminate",
-        "kill",
-        "revoke",
-    ]
-)
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-
 
 def risk_by(name: str, annotations: object = None) -> Risk:
     """The risk of a tool by its name and MCP's `annotations`, as JSON.
 
-    A tool with the read-only hint is safe; a policy can distrust hints by source.
+    A tool with the read-only hint is safe, unless its name says that it destroys. A policy can distrust hints.
     """
     hints = mapping(annotations)
-    words = _WORD.findall(name)
-    if words and words[0].casefold() in _DESTRUCTIVE:
+    if effect_of(name) is Effect.DESTROYS:
         return Risk.DESTRUCTIVE
     if hints.get("readOnlyHint") is True:
         return Risk.SAFE
     return Risk.DESTRUCTIVE if hints.get("destructiveHint") is True else Risk.MODERATE
+
+
+def asks_by(name: str, annotations: object = None, *, believed: bool = False) -> bool:
+    """Whether a stranger's tool asks before each call: whatever does not plainly read.
+
+    The read-only hint alone is no reason to run it, unless it is `believed`: its definition is approved.
+    """
+    hints, effect = mapping(annotations), effect_of(name)
+    if effect is Effect.DESTROYS or hints.get("destructiveHint") is True:
+        return True
+    if hints.get("readOnlyHint") is not None and believed:
+        return hints.get("readOnlyHint") is not True
+    return effect is not Effect.READS or hints.get("readOnlyHint") is False

@@ -39,7 +39,7 @@ class Entry(Protocol):
         ...
 
     def read(self, part: str = "") -> str:
-        """Level 3: all of it, or the part of this name. Raises `ToolcribError`."""
+        """Level 3: the whole entry, or the part of this name. Raises `ToolcribError`."""
         ...
 
 
@@ -54,7 +54,7 @@ class Registry(Protocol):
         ...
 
     def get(self, name: str) -> Tool | Entry | None:
-        """The one of this name; None if there is none."""
+        """The entry of this name; None if there is none."""
         ...
 
     def search(self, query: str, *, limit: int = 5) -> Sequence[Tool | Entry]:
@@ -125,7 +125,7 @@ class _Renamed:
 
 
 class _Access:
-    """What a model reads of one registry."""
+    """The discovery tool of one registry."""
 
     def __init__(self, registry: Registry, tool: str, noun: str, nouns: str, note: str, most: int) -> None:
         self._registry, self._tool, self._most_summary = registry, tool, most

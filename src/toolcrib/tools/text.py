@@ -21,6 +21,7 @@ ELLIPSIS = "…"
 
 # Letters and marks that show nothing; their Unicode categories do not give them away.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\U0001d159")
+_NAMED_PARTS = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 _SPOKEN_KEYS = ("description", "title", "$comment")  # what a schema says to people; nothing depends on its spelling
 _MOST_SPOKEN_CHARACTERS = 500
 _NOT_ASCII = re.compile(r"[^\x20-\x7e]")
@@ -53,6 +54,29 @@ def shortened(text: str, most: int) -> str:
 def clean_json(value: object, *, words: bool = True) -> str:
     """Compact JSON with clean descriptions, or none; the rest is exact, and what cannot be seen stands as `\\u200b`."""
     return _NOT_ASCII.sub(_escaped, as_json(_with_clean_words(value, words)))
+
+
+_WRITTEN_KEYS = ("enum", "const", "default", "examples", "pattern", "format")
+_MOST_WRITTEN_CHARACTERS = 200
+
+
+def clean_schema(schema: Mapping[str, Any], *, words: bool = True) -> str:
+    """A JSON Schema for a model; nothing that its author wrote is longer than a line, also names and values."""
+    return clean_json(_with_short_values(schema, named=False), words=words)
+
+
+def _with_short_values(value: object, *, named: bool, written: bool = False) -> object:
+    """`named`: the keys are names of the author; `written`: values are his, as those of an enum are."""
+    if isinstance(value, Mapping):
+        return {
+            shortened(key, _MOST_WRITTEN_CHARACTERS): _with_short_values(
+                inner, named=not named and key in _NAMED_PARTS, written=written or (not named and key in _WRITTEN_KEYS)
+            )
+            for key, inner in cast("Mapping[str, object]", value).items()
+        }
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [_with_short_values(item, named=False, written=written) for item in cast("Sequence[object]", value)]
+    return shortened(value, _MOST_WRITTEN_CHARACTERS) if isinstance(value, str) and written else value
 
 
 def exact_json(value: object, *, indent: int | None = None) -> str:

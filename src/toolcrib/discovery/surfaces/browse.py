@@ -19,6 +19,7 @@ from toolcrib.discovery.surfaces.display import (
     Display,
     Page,
     SourceStates,
+    contested,
     missing_sources,
     no_such_page,
     pages_of,
@@ -182,13 +183,14 @@ async def _search_tools(surface: tuple[Display, SourceStates | None], query: Que
     display, sources = surface
     found = await display.toolbox.search_async(query, limit=MOST_TOOLS)
     shown = tools_found(display, found, limit)
-    sure = bool(shown) and is_confident(found)
+    doubts = contested(display.toolbox, [hit.name for hit in found.hits], shown) if is_confident(found) else []
+    sure = bool(shown) and is_confident(found) and not doubts
     missing = missing_sources(display.toolbox, sources, found=sure)
     if not shown:
         return nothing_found(display, query, missing, found.warnings)
     head = "Found:" if sure else "Perhaps one of these:"
     foot = "Next: execute_tool(name, params), or get_tool(name) for all details."
-    lines = [head, tool_list(map(display.line, shown)), *not_searched(missing), foot]
+    lines = [head, tool_list(map(display.line, shown)), *doubts, *not_searched(missing), foot]
     return ToolResult(text="\n".join(lines), value=discovered(query, found, shown))
 
 

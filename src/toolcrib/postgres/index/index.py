@@ -60,7 +60,7 @@ MAX_SPELLED = 200  # no name has more letters
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What an answer says of a tool."""
+    """What a result says about a tool."""
 
     name: str
     related: Sequence[str]
@@ -68,7 +68,7 @@ class _Found:
 
 
 def ids_named_in(connection: "Connection[Any]", request: Request, query: str) -> list[int]:
-    """The tools that a request calls by name: `cms_getPage`, `cms get page`, or names within a sentence."""
+    """The tools that a request names: `cms_getPage`, `cms get page`, or names within a sentence."""
     whole = spelled(query)
     tokens = names_in(query)
     one = f"SELECT id, name, spelled FROM {request.table} WHERE tenant = %s AND "
@@ -123,7 +123,7 @@ def _found(connection: "Connection[Any]", request: Request, identities: Sequence
 
 
 def _visible(connection: "Connection[Any]", request: Request, names: Collection[str]) -> set[str]:
-    """Those of the names that are tools which may be found."""
+    """Those of the names that are tools and not hidden."""
     if not names:
         return set()
     query = f"SELECT name FROM {request.table} WHERE tenant = %s AND name = ANY(%s){request.condition}"
@@ -222,12 +222,12 @@ class PostgresIndex:
         )
 
     def __len__(self) -> int:
-        """How many tools the tenant has."""
+        """The number of the tenant's tools."""
         self._catch_up()
         return self._tenant.read(self._tenant.size).tools
 
     def put(self, tools: Iterable[Tool], *, removed: Sequence[str] = ()) -> int:
-        """Hold these tools, each in the place of the one with its name, after `removed` went; gives how many changed.
+        """Remove some tools, then add or replace these; returns how many changed.
 
         Tools that are there already, word for word, cost a look: every replica may put its own.
         """
@@ -236,11 +236,11 @@ class PostgresIndex:
             return writer.apply(connection, removed, tools)
 
     def remove(self, names: Sequence[str]) -> int:
-        """Let go of tools; gives how many there were."""
+        """Remove tools; returns how many there were."""
         return self.put((), removed=names)
 
     def fill(self, tools: Iterable[Tool]) -> None:
-        """Hold very many tools at once. Into empty tables this is many times as fast as `put`."""
+        """Add very many tools at once; into empty tables many times as fast as `put`."""
         writer = PostgresWriter(self._tenant.tenant, self._embedder)
         with self._tenant.connection() as connection:
             emptied = drop_slow_indexes(connection, self._embedder.dimensions)
@@ -253,7 +253,7 @@ class PostgresIndex:
     def search(
         self, query: str, *, limit: int = 5, where: ToolFilter | None = None, options: SearchOptions | None = None
     ) -> SearchResult:
-        """The tools that serve a request, best first, at most `limit`; none when nothing fits.
+        """The tools for a request, best first, at most `limit`; none if nothing fits.
 
         `where` has to be a `Filter`, or to say itself as one: tools that it hides are left out by the database.
         """
@@ -269,7 +269,7 @@ class PostgresIndex:
     async def search_async(
         self, query: str, *, limit: int = 5, where: ToolFilter | None = None, options: SearchOptions | None = None
     ) -> SearchResult:
-        """The same from an event loop, which is not held up meanwhile."""
+        """The same without blocking the event loop."""
         return await asyncio.to_thread(self.search, query, limit=limit, where=where, options=options)
 
     def only(self, where: ToolFilter) -> "PostgresIndex":
@@ -302,7 +302,7 @@ class PostgresIndex:
         """Does nothing: what one replica learned would change the answers of all."""
 
     def close(self) -> None:
-        """Close all connections, and stop following the catalog."""
+        """Stop following the catalog, and close all connections."""
         if self._follower is not None:
             self._follower.close()
         self._tenant.close()
@@ -401,7 +401,7 @@ class PostgresIndex:
 
 @dataclass(slots=True)
 class _Arms:
-    """Both arms, as one request needs them."""
+    """Both arms, set up for one request."""
 
     lexical: PostgresLexical
     meanings: LateInteraction
@@ -423,7 +423,7 @@ class _Arms:
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A query between its two halves."""
+    """A query after the lexical pass."""
 
     request: Request
     query: PendingQuery

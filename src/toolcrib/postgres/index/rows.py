@@ -81,7 +81,7 @@ def copied(rows: Iterable[bytes]) -> Iterable[bytes]:
 
 
 def digest_of(tool: Tool, embedder: str) -> bytes:
-    """The same as long as the row of a tool would be the same."""
+    """Equal as long as the row of a tool would be equal."""
     content = (
         FORM, embedder, tool.name, tool.description, tool.category, tool.source, tool.risk.value, tool.related,
         tool.phrases, parameter_texts(tool.parameters),
@@ -95,13 +95,13 @@ def half_vector(vector: Vectors) -> bytes:
 
 
 def read_half_vectors(sent: Sequence[bytes]) -> Vectors:
-    """What pgvector sent, one row a `halfvec`."""
+    """What pgvector sent: one row per `halfvec`."""
     rows: NDArray[np.float16] = np.frombuffer(b"".join(one[4:] for one in sent), dtype=">f2").reshape(len(sent), -1)
     return rows.astype(np.float32)
 
 
 def lexeme(tenant: int, term: str) -> str:
-    """A term as the index for words knows it."""
+    """A term as the lexical index spells it."""
     return f"{tenant} {term}"
 
 
@@ -110,7 +110,7 @@ def term_hash(term: str) -> int:
 
 
 def hashes_of(terms: bytes) -> frozenset[int]:
-    """Which terms a row has, by their hashes."""
+    """The hashes of a row's terms."""
     held: NDArray[Any] = np.frombuffer(terms, dtype=TERM)
     return frozenset(held["hash"].tolist())
 
@@ -193,12 +193,12 @@ SHARED = Component(
 
 
 def table_of(dimensions: int) -> str:
-    """The table of the tools whose vectors have that length."""
+    """The table for tools with vectors of that length."""
     return f"toolcrib_index_tool_{int(dimensions)}"
 
 
 def slow_indexes(dimensions: int) -> dict[str, str]:
-    """The indexes that are better made after the rows than kept while they come, by name."""
+    """The indexes that are faster to create after a bulk load, by name."""
     table = table_of(dimensions)
     return {
         f"{table}_lexemes": f"CREATE INDEX {table}_lexemes ON {table} USING gin (lexemes) WITH (fastupdate = off)",

@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """What there is once the database was reached."""
+    """What is known once the database was reached."""
 
     pool: "ConnectionPool[Any]"
     tenant: int
@@ -52,7 +52,7 @@ class _Opened:
 
 
 class TenantIndex:
-    """Opened when it is first used; safe under threads."""
+    """Opened at the first use; safe under threads."""
 
     def __init__(self, url: str, tenant: str, embedder: Embedder, *, connections: int = CONNECTIONS) -> None:
         self._url = url
@@ -70,28 +70,28 @@ class TenantIndex:
 
     @property
     def tenant(self) -> int:
-        """The number that every one of its rows has."""
+        """The number that all its rows have."""
         return self._open().tenant
 
     @property
     def words(self) -> PostgresWords:
-        """The words of its tools."""
+        """The vocabulary of its tools."""
         return self._open().words
 
     @property
     def sample(self) -> Sample:
-        """Some of its vectors."""
+        """A sample of its vectors."""
         return self._open().sample
 
     def size(self, connection: "Connection[Any]") -> Size:
-        """How much there is now."""
+        """The current counts."""
         query = "SELECT tools, tokens, revision FROM toolcrib_index WHERE id = %s"
         tools, tokens, revision = connection.execute(query, (self.tenant,)).fetchone() or (0, 0, 0)
         return Size(tools=tools, tokens=tokens, revision=revision)
 
     @contextmanager
     def connection(self) -> "Generator[Connection[Any]]":
-        """A connection on which each statement is kept at once."""
+        """A connection that commits each statement."""
         from toolcrib.postgres.errors import translated_errors
 
         pool = self._open().pool
@@ -99,7 +99,7 @@ class TenantIndex:
             yield connection
 
     def read(self, work: "Callable[[Connection[Any]], Result]") -> Result:
-        """What `work` reads; asked once more, on another connection, when the first one broke."""
+        """What `work` reads; tried once more on another connection if the first one broke."""
         from toolcrib.postgres.errors import is_connection_lost, translated_errors
 
         pool = self._open().pool
@@ -116,7 +116,7 @@ class TenantIndex:
                 return work(connection)
 
     def close(self) -> None:
-        """Let go of all connections; a later use opens them again."""
+        """Close all connections; a later use opens them again."""
         with self._lock:
             opened, self._opened = self._opened, None
         if opened is not None:
@@ -192,12 +192,12 @@ class CatalogFollower:
         self.close = catalog.subscribe(self._steps.append, replay=True)
 
     def catch_up(self) -> tuple[str, ...]:
-        """Write what the catalog announced. If the embedder fails, gives warnings, and the next search tries again."""
+        """Write what the catalog announced. If the embedder fails, returns warnings; the next search retries."""
         with self._lock:
             return self._tried(self._write_steps) if self._steps or not self._is_purged else ()
 
     def restore_missing(self, revision: int) -> tuple[bool, tuple[str, ...]]:
-        """Write again what another replica removed and this one still has; gives whether it did, and warnings.
+        """Write again what another replica removed and this one still has; returns whether it did, and warnings.
 
         Replicas may lose the connection to a source at different times. `revision` is the one just read: the names are
         compared only once for each.

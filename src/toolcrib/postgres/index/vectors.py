@@ -1,4 +1,4 @@
-"""Vectors that replicas share: what one had embedded by a slow model, the others need not. A cache, and never an error.
+"""A cache of vectors that replicas share, so that a slow model embeds each text once. It never raises errors.
 
 For the built-in embedder it is not worth a look: it makes a vector in less time than a database sends one.
 """
@@ -51,7 +51,7 @@ class VectorTable:
         self._whose = (tenant, embedder)
 
     def get(self, keys: Collection[bytes]) -> dict[bytes, Vector]:
-        """The vectors that are there, by key."""
+        """The cached vectors, by key."""
 
         async def read(connection: "AsyncConnection[Any]") -> dict[bytes, Vector]:
             query = "SELECT key, vector FROM toolcrib_vector WHERE tenant = %s AND embedder = %s AND key = ANY(%s)"
@@ -61,7 +61,7 @@ class VectorTable:
         return self._use(read, otherwise={})
 
     def put(self, vectors: Mapping[bytes, Vector]) -> None:
-        """Keep these vectors."""
+        """Store these vectors."""
         sent = [vector.astype("<f4").tobytes() for vector in vectors.values()]
 
         async def write(connection: "AsyncConnection[Any]") -> None:
@@ -75,7 +75,7 @@ class VectorTable:
         self._use(write, otherwise=None)
 
     def dimensions(self) -> int | None:
-        """The length of the vectors kept, if there are any."""
+        """The length of the cached vectors, if there are any."""
 
         async def measure(connection: "AsyncConnection[Any]") -> int | None:
             query = "SELECT length(vector) FROM toolcrib_vector WHERE tenant = %s AND embedder = %s LIMIT 1"
@@ -85,7 +85,7 @@ class VectorTable:
         return self._use(measure, otherwise=None)
 
     def keep_only(self, keys: Collection[bytes]) -> int:
-        """Remove every other vector and say how many those were."""
+        """Remove every other vector and return how many there were."""
 
         async def remove(connection: "AsyncConnection[Any]") -> int:
             query = "DELETE FROM toolcrib_vector WHERE tenant = %s AND embedder = %s AND NOT key = ANY(%s)"

@@ -21,7 +21,7 @@ TOOLS_AT_ONCE = 1_000  # their vectors and texts are held in memory meanwhile
 
 @dataclass(slots=True)
 class _Counts:
-    """How a change moves the counts of a tenant."""
+    """How a change alters the counts of a tenant."""
 
     terms: Counter[str]
     words: Counter[str]
@@ -40,7 +40,7 @@ class _Counts:
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """A row that only has to be sent."""
+    """A row that is ready to be sent."""
 
     name: str
     words: Sequence[str]
@@ -49,7 +49,7 @@ class _Ready:
 
 
 class PostgresWriter:
-    """Writes for one tenant. Several may at once: each transaction holds the tenant's row."""
+    """Writes for one tenant. Writers may be concurrent: each transaction locks the tenant's row."""
 
     def __init__(self, tenant: int, embedder: Embedder) -> None:
         self._tenant = tenant
@@ -57,7 +57,7 @@ class PostgresWriter:
         self._table = table_of(embedder.dimensions)
 
     def apply(self, connection: "Connection[Any]", removed: Sequence[str], added: Iterable[Tool]) -> int:
-        """First some tools go, then others come, taking the place of those with their names; gives how many changed.
+        """Remove some tools, then add others or replace those with their names; returns how many changed.
 
         What is there already, word for word, is left as it is: several replicas may put the same tools.
         """
@@ -92,7 +92,7 @@ class PostgresWriter:
     def _made(
         self, tools: Mapping[str, Tool], digests: Mapping[str, bytes], held: Mapping[str, bytes]
     ) -> Iterator["_Ready"]:
-        """The rows of the tools that are not held as they are."""
+        """The rows of the tools that are new or changed."""
         fresh = [tool for name, tool in tools.items() if held.get(name) != digests[name]]
         texts = [passages(tool) for tool in fresh]
         vectors = self._embedder.embed_documents([text for own in texts for text in own])
@@ -154,7 +154,7 @@ class PostgresWriter:
 
 
 def drop_slow_indexes(connection: "Connection[Any]", dimensions: int) -> bool:
-    """Take the indexes away that would be kept up row by row, if no tenant has a tool yet; gives whether it did."""
+    """Drop the indexes that would be updated row by row, if no tenant has a tool yet; returns whether it did."""
     query = f"SELECT NOT EXISTS (SELECT FROM {table_of(dimensions)})"
     empty = connection.execute(query.encode()).fetchone()
     if empty is None or not empty[0]:
@@ -165,7 +165,7 @@ def drop_slow_indexes(connection: "Connection[Any]", dimensions: int) -> bool:
 
 
 def make_slow_indexes(connection: "Connection[Any]", dimensions: int) -> None:
-    """Make them again, over all rows at once: many times faster than row by row."""
+    """Create them again over all rows at once: many times faster than row by row."""
     for name, statement in slow_indexes(dimensions).items():
         connection.execute(f"DROP INDEX IF EXISTS {name}".encode())
         connection.execute(statement.encode())

@@ -39,11 +39,12 @@ static void add_named(Candidates *found, PyObject *numbers, PyObject *scores) {
     for (Py_ssize_t place = found->named - 1; place >= 0; place--) found->lexical[place] /= found->lexical[0];
 }
 
-/* Marks those of the first `depth` in the column `query`. */
-static void add_nearest(Candidates *found, const Near *near, Py_ssize_t depth) {
+/* Marks those of the first `depth` in the column `query`. Returns 0 for an id that has no score. */
+static int add_nearest(Candidates *found, const Near *near, Py_ssize_t depth) {
     for (Py_ssize_t rank = 0; rank < near->near; rank++) {
         const Py_ssize_t number = PyLong_AsSsize_t(PyTuple_GetItem(near->nearest, rank));
         Py_ssize_t place = 0;
+        if (number < 0 || number >= near->tools) return 0;
         while (place < found->named && found->numbers[place] != number) place++;
         if (place == found->named) {
             place = found->count++;
@@ -51,6 +52,7 @@ static void add_nearest(Candidates *found, const Near *near, Py_ssize_t depth) {
         }
         found->query[place] = rank < depth;
     }
+    return 1;
 }
 
 /* Returns 0 for an id that no tool has. */
@@ -157,8 +159,8 @@ PyObject *collect_candidates(PyObject *module, PyObject *const *args, Py_ssize_t
         found.query = found.dense + room;
         found.tool = found.query + room;
         add_named(&found, args[0], args[1]);
-        add_nearest(&found, &near, depth);
-        fits = add_z_scores(&found, &near) && rerank(&found, &reading, depth) && !PyErr_Occurred();
+        fits = add_nearest(&found, &near, depth) && add_z_scores(&found, &near) &&
+               rerank(&found, &reading, depth) && !PyErr_Occurred();
     }
     if (fits) write_features(&found, &near, lexical_features, features);
     give_back(&arrays);

@@ -58,7 +58,10 @@ static float quantize(const float *vector, Py_ssize_t dimensions, int16_t *numbe
     float most = 0;
     for (Py_ssize_t at = 0; at < dimensions; at++) most = fabsf(vector[at]) > most ? fabsf(vector[at]) : most;
     float step = most > 0 ? most / LARGEST : 1;
-    for (Py_ssize_t at = 0; at < dimensions; at++) numbers[at] = (int16_t)rintf(vector[at] / step);
+    for (Py_ssize_t at = 0; at < dimensions; at++) {
+        const float number = rintf(vector[at] / step);
+        numbers[at] = fabsf(number) <= LARGEST ? (int16_t)number : 0; /* what is no number is near nothing */
+    }
     return step;
 }
 

@@ -12,7 +12,7 @@ from toolcrib.errors import CatalogError, MissingExtraError, SourceError, ToolDe
 from toolcrib.sources.mcp.config import McpLimits, McpServer
 from toolcrib.sources.names import ToolNames
 from toolcrib.sources.source import Clock, ReportsProgress, SourceState, SourceTools, ToolSink
-from toolcrib.tools.definitions import risk_by
+from toolcrib.tools.definitions import asks_by, risk_by
 from toolcrib.tools.result import ToolResult, as_json
 from toolcrib.tools.text import clean, clean_words
 from toolcrib.tools.tool import Risk, Tool
@@ -246,6 +246,11 @@ class McpToolCall:
         return definition
 
     @property
+    def asks_if_approved(self) -> bool:
+        """Whether it asks before each call also where its server's hints are believed."""
+        return asks_by(self.definition.name, _hints(self.definition), believed=True)
+
+    @property
     def target(self) -> dict[str, Any]:
         """The server that runs it, for pinning: its program or host, and a hash of all that its entry says of it."""
         server = self.connection.server
@@ -281,6 +286,7 @@ def tool_of(definition: mcp_types.Tool, name: str, connection: McpConnection) ->
         call=McpToolCall(name, definition, connection),
         category=category_of(connection.server),
         risk=risk_of(definition),
+        confirm=asks_by(definition.name, _hints(definition)),
         source=f"mcp:{server}",
         origin=connection.server.origin,
     )
@@ -296,5 +302,9 @@ def risk_of(definition: mcp_types.Tool) -> Risk:
 
     A tool with the read-only hint is safe; a policy can distrust hints by source.
     """
+    return risk_by(definition.name, _hints(definition))
+
+
+def _hints(definition: mcp_types.Tool) -> Mapping[str, Any] | None:
     hints = definition.annotations
-    return risk_by(definition.name, hints.model_dump(by_alias=True) if hints else None)
+    return hints.model_dump(by_alias=True) if hints else None

@@ -5,6 +5,7 @@ ends everything that it started. None of this makes a command harmless, so each 
 """
 
 import asyncio
+import logging
 import os
 import re
 import shlex
@@ -100,6 +101,8 @@ Sandbox: TypeAlias = Literal["auto", "require", "off"]
 # What programs need to find each other and to speak the user's language; no keys and tokens.
 ENVIRONMENT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "VIRTUAL_ENV")
 _SHELL = "/bin/sh"
+NO_SANDBOX = "shell_run has no sandbox: bubblewrap is missing or does not work here. A command can do what you can."
+logger = logging.getLogger(__name__)
 
 
 def shell(
@@ -128,6 +131,8 @@ def shell(
             hint="Install bubblewrap (`bwrap`), or set `sandbox` to auto and `network` to true.",
             options=["sandbox" if sandbox == "require" else "network"],
         )
+    if program is None and sandbox == "auto":
+        logger.warning(NO_SANDBOX)
     tools = ShellTools(
         Workdir(workdir).root,
         limits=Limits(

@@ -30,6 +30,7 @@ from toolcrib.tools.result import ToolResult, as_json
 from toolcrib.tools.schema import items, mapping
 from toolcrib.tools.text import clean, clean_words, sentences
 from toolcrib.tools.tool import Risk, Tool
+from toolcrib.tools.verbs import Effect, effect_of
 
 # An operation of an OpenAPI document as a tool, and its answers as results for a model.
 
@@ -179,6 +180,11 @@ class OpenApiSource(DocumentSource):
         self._limits = limits
 
     @property
+    def place(self) -> str:
+        """The file or the address of its document."""
+        return self._place
+
+    @property
     def tools(self) -> tuple[Tool, ...]:
         """Its tools, as the catalog has them."""
         return self._source_tools.tools
@@ -248,6 +254,7 @@ class OpenApiSource(DocumentSource):
             if scheme.get("type") == "apiKey"
         )
         checked_path(path)
+        effect = effect_of(_identity(method, path, operation))
         takes = arguments_of(document, item, operation, hidden)
         credential, needs_key = self._credential(document, operation, schemes)
         tag = next((tag for tag in items(operation.get("tags")) if isinstance(tag, str)), self._name)
@@ -260,7 +267,9 @@ class OpenApiSource(DocumentSource):
             parameters=clean_words(takes.schema),
             call=call,
             category=clean(tag, 60),
-            risk=RISKS.get(method, Risk.MODERATE),
+            risk=Risk.DESTRUCTIVE if effect is Effect.DESTROYS else RISKS.get(method, Risk.MODERATE),
+            # The method says whether it only reads; a name that says otherwise is believed.
+            confirm=RISKS.get(method) is not Risk.SAFE or effect in (Effect.CHANGES, Effect.DESTROYS),
             source=self.name,
             origin=f"{document.place}: {method.upper()} {path}",
         )

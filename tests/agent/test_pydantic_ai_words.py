@@ -5,7 +5,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from pydantic_ai import Agent, BinaryContent, DeferredToolRequests, ModelRetry, RunContext, ToolReturn
+from pydantic_ai import (
+    Agent,
+    AudioUrl,
+    BinaryContent,
+    DeferredToolRequests,
+    DocumentUrl,
+    ImageUrl,
+    ModelRetry,
+    RunContext,
+    ToolReturn,
+)
 from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, UsageLimitExceeded
 from pydantic_ai.messages import ModelMessage, ToolReturnPart, UserPromptPart
 from pydantic_ai.usage import UsageLimits
@@ -13,6 +23,7 @@ from pydantic_ai.usage import UsageLimits
 from tests.support.agent import scripted
 from toolcrib.agent.toolset import CribToolset
 from toolcrib.catalog.catalog import Catalog
+from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.tools.context import ToolContext
 
 IMAGE = BinaryContent(b"\x89PNG", media_type="image/png")
@@ -120,6 +131,32 @@ async def test_an_image_reaches_the_model_as_an_image() -> None:
     _, model = scripted([("show_logo", {})], "Nice.")
     done = await agent_of(model).run("Show it", deps=Shop())
     assert [one.content for one in parts(done.all_messages(), ToolReturnPart)] == [IMAGE]
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        BinaryContent(b"ID3", media_type="audio/mpeg"),
+        BinaryContent(b"%PDF", media_type="application/pdf"),
+        ImageUrl("https://shop.example/logo.png"),
+        AudioUrl("https://shop.example/jingle.mp3"),
+        DocumentUrl("https://shop.example/terms.pdf"),
+        ["Two pages:", BinaryContent(b"%PDF", media_type="application/pdf")],
+    ],
+    ids=lambda shown: type(shown).__name__,
+)
+async def test_audio_documents_and_links_reach_the_model_as_they_are(shown: Any) -> None:
+    own = Catalog()
+
+    @own.tool
+    def show() -> Any:
+        """Show it."""
+        return shown
+
+    _, model = scripted([("show", {})], "Nice.")
+    done = await Agent(model, toolsets=[CribToolset(own, pinned=["show"])]).run("Show it")
+    assert [one.content for one in parts(done.all_messages(), ToolReturnPart)] == [shown]
+    assert (await Toolbox(own).call("show", {})).text, "other loops get a line of text"
 
 
 async def test_a_tool_return_keeps_its_content_and_metadata() -> None:

@@ -13,7 +13,7 @@ from openai.types.responses import ResponseFunctionToolCall
 from pydantic import BaseModel
 
 from tests.support.agent import Shop
-from toolcrib import Policy, Rule, Toolbox, search_surface
+from toolcrib import Policy, Rule, Toolbox, browse_surface, search_surface
 from toolcrib.errors import NativeFormError, SnapshotError
 from toolcrib.tools.context import ToolContext
 
@@ -163,6 +163,17 @@ async def test_a_yes_in_words_counts_for_the_turn_before_and_once(answers: list[
         await toolbox.handle(CONFIRMED)
         await toolbox.handle(CONFIRMED)
     assert shop.deleted == deleted
+
+
+async def test_a_call_through_a_surface_is_confirmed_as_itself() -> None:
+    shop = Shop()
+    toolbox = Toolbox(shop.catalog, surface=browse_surface)
+    call = chat_call("execute_tool", {"name": "delete_page", "params": {"slug": "old", "confirmed": True}})
+    toolbox.begin_turn("Delete the old page")
+    assert (await toolbox.handle(call))["content"].startswith("requires_confirmation: delete_page")
+    toolbox.begin_turn("Yes")
+    assert (await toolbox.handle(call))["content"] == "old is deleted"
+    assert shop.deleted == ["old"]
 
 
 async def test_a_no_and_other_arguments_are_told() -> None:

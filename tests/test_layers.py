@@ -32,9 +32,9 @@ AT_LOAD: dict[str, set[str]] = {
     "apps": {
         "agent", "catalog", "credentials", "discovery", "policy", "search", "sources", "stores", "tools", "yaml_file",
     },
-    "gateway": {"catalog", "connections", "discovery", "policy", "search", "serving", "sources", "tools"},
+    "gateway": {"_connections", "catalog", "discovery", "policy", "search", "serving", "sources", "tools"},
     "server": {
-        "agent", "catalog", "connections", "discovery", "evals", "memory", "policy", "search", "serving", "stores",
+        "_connections", "agent", "catalog", "discovery", "evals", "memory", "policy", "search", "serving", "stores",
         "tools",
     },
 }  # fmt: skip
@@ -46,8 +46,8 @@ LATE: dict[str, set[str]] = {
 }
 # Files at the root: a front for a room, or a value that several rooms need.
 ROOT_FILES = {
+    "_connections",
     "_lazy",
-    "connections",
     "credentials",
     "embedders",
     "errors",

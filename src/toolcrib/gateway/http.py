@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from toolcrib.connections import Connections, LimitedServer
+from toolcrib._connections import Connections, LimitedServer
 from toolcrib.errors import GatewayError
 from toolcrib.gateway.server import Gateway
 from toolcrib.serving import BACKLOG, Options, RateLimiter, TokenTable, retry_after

@@ -12,7 +12,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
-from toolcrib.connections import Connections, LimitedServer
+from toolcrib._connections import Connections, LimitedServer
 from toolcrib.server import agui
 from toolcrib.server.metrics import Metrics
 from toolcrib.server.middleware import Access, Guard, handle_errors

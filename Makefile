@@ -47,7 +47,7 @@ test: $(VENV)/.ready browser ## every test, with coverage
 	$(BIN)/pytest --cov --cov-report=term --numprocesses $(WORKERS)
 
 test-fast: $(VENV)/.ready ## the tests that start no process, server or browser
-	$(BIN)/pytest -m "not process" --numprocesses auto
+	$(BIN)/pytest -m "not process and not chaos" --numprocesses auto
 
 chaos: $(VENV)/.ready ## the longest tests: processes and databases are killed for minutes
 	$(BIN)/pytest -m chaos

@@ -82,7 +82,31 @@ def test_the_page_and_the_numbers_are_written(monkeypatch: pytest.MonkeyPatch, t
     some = tmp_path / "some.jsonl"
     some.write_text("".join(REQUESTS.read_text("utf-8").splitlines(keepends=True)[::20]), encoding="utf-8")
     monkeypatch.setattr(handing_over, "REQUESTS", some)
+    monkeypatch.setenv("TOOLCRIB_BENCH_DATA", str(tmp_path))  # without the public sets
     monkeypatch.setattr("sys.argv", ["agent_tokens.py", "--out", str(tmp_path / "page")])
     assert agent_tokens.main() == 0
     assert (tmp_path / "page.md").read_text("utf-8").startswith("# What tools cost an agent\n")
     assert all(one["kept"] for one in json.loads((tmp_path / "page.json").read_text("utf-8"))["promises"])
+
+
+async def test_requests_for_several_things_are_served_on_the_other_catalogs_that_the_checkout_has(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TOOLCRIB_BENCH_DATA", str(tmp_path))
+    asked = await handing_over.complete_elsewhere()
+    assert {one.catalog for one in asked} == {"office", "modules"}
+    assert sum(one.served for one in asked) >= 0.9 * len(asked)
+    assert handing_over.served(asked, "catalog")[0] == ["office", "modules", "all"]
+
+
+def test_a_public_set_gives_the_tools_that_the_requests_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TOOLCRIB_BENCH_DATA", str(tmp_path))
+    (tmp_path / "restbench").mkdir()
+    rows = [{"name": name, "category": category} for name, category in (("PUT /pause", "spotify"), ("GET /tv", "tmdb"))]
+    lines = [json.dumps({"id": f"{row['category']}:{row['name']}", "description": "Do it.", **row}) for row in rows]
+    (tmp_path / "restbench/tools.jsonl").write_text("\n".join(lines))
+    (tmp_path / "restbench/queries.jsonl").write_text("")
+    found = handing_over.other_catalog("spotify", tmp_path)
+    assert found is not None
+    catalog, names = found
+    assert [tool.name for tool in catalog] == [names["PUT /pause"]] == ["PUT_pause"]

@@ -85,7 +85,8 @@ def test_a_reading_tells_how_it_went(
 
 
 def test_rows_of_a_custom_extractor_are_entities_and_bad_rows_lose_no_good_ones() -> None:
-    rows = [{"id": 1, "name": "Home", "type": "Page"}, {"id": 2}, {"name": "x"}, {"id": "3", "name": "Logo"}]
+    rows: list[Any] = [{"id": 1, "name": "Home", "type": "Page"}, {"id": 2}, {"name": "x"}, "x", None]
+    rows.append({"id": "3", "name": "Logo"})
     read = found(always(rows), {})
     assert [(one.type, one.id, one.name) for one in read.entities] == [("page", "1", "Home"), ("resource", "3", "Logo")]
     assert read.reading is Reading.READ
@@ -114,6 +115,8 @@ def test_a_result_of_another_shape_is_logged_with_the_tools_name(caplog: pytest.
     assert caplog.messages == ["The result of list_pages does not look as its extraction says; nothing was read."]
 
 
-def test_entities_that_are_not_text_inside_do_not_break_the_run() -> None:
-    wrong: dict[str, Any] = {"id": 5, "name": None}
-    assert found(lambda _: [Entity(type="page", **wrong)], {}).reading is Reading.FAILED
+def test_entities_that_are_not_text_inside_are_read_as_text() -> None:
+    wrong: dict[str, Any] = {"type": None, "id": 5, "name": None}
+    without_id: dict[str, Any] = {**wrong, "id": None}
+    read = found(lambda _: [HOME, Entity(**wrong), Entity(**without_id)], {})
+    assert [(one.type, one.id, one.name) for one in read.entities] == [("page", "1", "Home"), ("resource", "5", "5")]

@@ -115,7 +115,7 @@ def test_row_1_7_metadata_is_read_in_the_spelling_of_the_plan(tmp_path: Path) ->
 
 @pytest.mark.parametrize(("tool", "key"), [("cms_findResource", "matches"), ("search_vector", "results")])
 def test_row_1_8_custom_extractors_keep_the_good_rows_and_type_the_untyped(site: Site, tool: str, key: str) -> None:
-    rows = [{"id": 1, "name": "Home", "type": "Page"}, {"name": "no id"}, {"id": 2, "name": "Odd"}]
+    rows = [{"id": 1, "name": "Home", "type": "Page"}, {"name": "no id"}, "no row", {"id": 2, "name": "Odd"}]
     found = find_entities(site.cms.catalog.get(tool), ToolResult.of({key: rows}), at=NOON)
     assert [(one.type, one.id, one.name) for one in found.entities] == [("page", "1", "Home"), ("resource", "2", "Odd")]
 

@@ -62,20 +62,23 @@ def find_entities(tool: Tool, result: ToolResult, *, at: datetime) -> Found:
 
 
 def _checked(given: object) -> list[Entity]:
+    """The entities of what an extraction gave. Rows that are none are left out, as long as there are others."""
     items = cast("Sequence[object]", given) if isinstance(given, list | tuple) else [given]
-    return [entity for item in items if (entity := _entity(item)) is not None]
+    rows = [item for item in items if isinstance(item, Entity | Mapping)]
+    if items and not rows:
+        raise TypeError(f"An extraction gives a list of Entity or of rows, not of {type(items[0]).__name__}.")
+    return [entity for row in rows if (entity := _entity(row)) is not None]
 
 
-def _entity(item: object) -> Entity | None:
-    """A custom extractor's entity, or the one that its row describes; a row without an id or a name gives none."""
-    if isinstance(item, Entity):
-        return item
-    if not isinstance(item, Mapping):
-        raise TypeError(f"An extraction gives a list of Entity or of rows, not of {type(item).__name__}.")
-    row = cast("Mapping[str, object]", item)
-    if row.get("id") in (None, "") or row.get("name") in (None, ""):
+def _entity(row: "Entity | Mapping[str, object]") -> Entity | None:
+    """The entity of a row, whatever types its values have; a row without an id or a name gives none."""
+    kind, identity, name = (
+        "" if value is None else str(value)
+        for value in ((row.type, row.id, row.name) if isinstance(row, Entity) else map(row.get, ("type", "id", "name")))
+    )
+    if not identity or not (name or isinstance(row, Entity)):  # an entity without a name is shown by its id
         return None
-    return Entity(type=str(row.get("type") or UNTYPED), id=str(row["id"]), name=str(row["name"]))
+    return Entity(type=kind or UNTYPED, id=identity, name=name)
 
 
 def _first_few(entities: Sequence[Entity], at: datetime) -> Iterator[Entity]:

@@ -207,6 +207,7 @@ def test_keys_in_the_spelling_of_javascript_are_read_too(file: Path) -> None:
     file.write_text(
         """\
 search_images:
+  name: search_images
   category: images
   hypotheticalQueries: [find image, look for a photo]
   relatedTools: [delete_image]
@@ -235,3 +236,18 @@ def test_mistakes_are_told_in_the_spelling_of_the_file(file: Path) -> None:
         "tools.yaml:4:3: a.relatedTools: this stands beside 'related', which means the same",
         "tools.yaml:5:3: a.usageHint: should be a mapping or a text, not 5",
     ]
+
+
+def test_what_stands_with_the_tool_is_refused_and_instructions_are_a_protocol(file: Path) -> None:
+    file.write_text("a:\n  name: b\n  description: Do it.\n  instructions: Be careful.\n")
+    with pytest.raises(MetadataError) as caught:
+        Catalog([make_tool("a")]).load_metadata(file)
+    told = str(caught.value).replace(str(file), "tools.yaml").splitlines()
+    assert told == [
+        "tools.yaml:2:3: a.name: stands with the tool in the code, not here",
+        "tools.yaml:3:3: a.description: stands with the tool in the code, not here",
+    ]
+    file.write_text("a:\n  instructions: Be careful.\n")
+    catalog = Catalog([make_tool("a")])
+    catalog.load_metadata(file)
+    assert catalog.get("a").protocol == Protocol(notes="Be careful.")

@@ -15,7 +15,7 @@ from tests.support.offline import Talk
 from tests.support.search import make
 from tests.support.site import Site
 from tests.support.web_server import Answer, serve_web
-from toolcrib import Catalog, Protocol, tool
+from toolcrib import Catalog, Protocol, Risk, tool
 from toolcrib.agent.events import ToolFinished
 from toolcrib.agent.models import model_for
 from toolcrib.agent.prompt import template
@@ -48,6 +48,30 @@ def test_row_2_2_a_description_stands_only_with_the_tool() -> None:
     entries = [entry for file in METADATA.glob("*.yaml") for entry in yaml.safe_load(file.read_text()).values()]
     assert len(entries) == 45
     assert not any("description" in entry for entry in entries)
+
+
+def test_row_2_2_an_entry_of_the_index_is_read_as_the_document_writes_it(tmp_path: Path) -> None:
+    (tmp_path / "tools.yaml").write_text(
+        """\
+cms_createPost: {
+  name: "cms_createPost",
+  category: "posts",
+  phrases: ["create post", "new post", "write post", "blog post"],
+  relatedTools: ["cms_publishPost", "cms_listPosts"],
+  riskLevel: "moderate",
+  requiresConfirmation: false,
+}
+"""
+    )
+    catalog = Catalog([make("cms_createPost", "Create a post.")])
+    catalog.load_metadata(tmp_path / "tools.yaml")
+    post = catalog.get("cms_createPost")
+    assert (post.category, post.phrases[-1], post.related) == (
+        "posts",
+        "blog post",
+        ("cms_publishPost", "cms_listPosts"),
+    )
+    assert (post.risk, post.confirm) == (Risk.MODERATE, False)
 
 
 def test_row_2_3_every_tool_has_notes_of_its_own(site: Site) -> None:

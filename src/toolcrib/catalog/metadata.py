@@ -1,8 +1,8 @@
 """Reads the metadata of tools from YAML files, so that code and metadata can be separate.
 
 The file maps tool names to `category`, `phrases`, `related`, `risk`, `confirm`, `protocol` and `extraction`; `ALIASES`
-are other spellings of these keys. A protocol is a mapping, or one text with lines such as `BEFORE: ...`. This module
-loads pydantic and a YAML parser; import it late.
+are other spellings of these keys. A protocol is a mapping, or one text with lines such as `BEFORE: ...`. An entry may
+repeat the tool's `name`. This module loads pydantic and a YAML parser; import it late.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +25,7 @@ ALIASES = {
     "riskLevel": "risk",
     "requiresConfirmation": "confirm",
     "usageHint": "protocol",
+    "instructions": "protocol",
     "nameField": "name_field",
     "idField": "id_field",
     "isArray": "is_array",
@@ -49,7 +50,9 @@ def read_metadata(path: Path) -> dict[str, Metadata]:
     mistakes = [*_duplicates(document), *_repeated(document)]
     entries: dict[str, _Entry] = {}
     try:
-        entries = _ENTRIES.validate_python({name: _translated(entry) for name, entry in document.value.items()})
+        entries = _ENTRIES.validate_python(
+            {name: _without_name(name, _translated(entry)) for name, entry in document.value.items()}
+        )
     except ValidationError as error:
         mistakes += _misfits(document, error)
     if mistakes:
@@ -70,6 +73,14 @@ def _translated(value: object) -> object:
         return value
     known = cast("dict[object, object]", value)
     return {ALIASES.get(str(key), key): _translated(held) for key, held in known.items()}
+
+
+def _without_name(name: str, entry: object) -> object:
+    """An entry without its own name, which lists of tools made by programs repeat."""
+    if not isinstance(entry, dict):
+        return entry
+    known = cast("dict[object, object]", entry)
+    return {key: value for key, value in known.items() if (key, value) != ("name", name)}
 
 
 def _repeated(document: YamlDocument) -> Iterator[tuple[Place, str]]:
@@ -129,6 +140,8 @@ def _misfits(document: YamlDocument, error: ValidationError) -> Iterator[tuple[P
 def _what_is_wrong(error: Mapping[str, Any]) -> str:
     _, *keys = error["loc"]
     if error["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        if keys in (["description"], ["name"]):
+            return "stands with the tool in the code, not here"
         known = _INNER_KEYS.get(keys[0], list(_Entry.model_fields))
         return f"unknown key. {did_you_mean(str(keys[-1]), known) or 'It can be ' + ', '.join(known) + '.'}"
     if error["type"] == "missing":

@@ -64,7 +64,7 @@ def find_entities(tool: Tool, result: ToolResult, *, at: datetime) -> Found:
 def _checked(given: object) -> list[Entity]:
     """The entities of what an extraction gave. Rows that are none are left out, as long as there are others."""
     items = cast("Sequence[object]", given) if isinstance(given, list | tuple) else [given]
-    rows = [item for item in items if isinstance(item, Entity | Mapping)]
+    rows = [cast("Entity | Mapping[str, object]", item) for item in items if isinstance(item, Entity | Mapping)]
     if items and not rows:
         raise TypeError(f"An extraction gives a list of Entity or of rows, not of {type(items[0]).__name__}.")
     return [entity for row in rows if (entity := _entity(row)) is not None]

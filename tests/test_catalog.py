@@ -6,9 +6,8 @@ import pytest
 
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.errors import CatalogError, DuplicateToolError, ToolDefinitionError, UnknownToolError
-from toolcrib.tools.extraction import Entity, Extraction
 from toolcrib.tools.result import ToolResult
-from toolcrib.tools.tool import Tool
+from toolcrib.tools.tool import Entity, Extraction, Tool
 
 
 async def call(arguments: object, context: object = None, /) -> ToolResult:

@@ -8,9 +8,8 @@ from hypothesis import given, strategies as st
 
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.catalog.check import Problem, Spellings
-from toolcrib.tools.extraction import Extraction
 from toolcrib.tools.result import ToolResult
-from toolcrib.tools.tool import Risk, Tool
+from toolcrib.tools.tool import Extraction, Risk, Tool
 
 SCHEMA = Extraction(path="$root", type="page", name_field="title")
 

@@ -17,9 +17,8 @@ from toolcrib.postgres.database import PostgresDatabase
 from toolcrib.postgres.replica import CatalogRunner, Runner, SharedSource, SourceRunner
 from toolcrib.search.index import ToolIndex
 from toolcrib.sources.source import SourceState, ToolSink
-from toolcrib.tools.extraction import Entity
 from toolcrib.tools.result import ToolResult
-from toolcrib.tools.tool import Tool
+from toolcrib.tools.tool import Entity, Tool
 
 
 async def done(arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:

@@ -3,10 +3,8 @@
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from toolcrib.postgres.catalog import read, written
-from toolcrib.tools.extraction import Extraction
-from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.result import ToolResult
-from toolcrib.tools.tool import Risk, Tool
+from toolcrib.tools.tool import Extraction, Protocol, Risk, Tool
 
 
 async def call(arguments: object, context: object = None, /) -> ToolResult:

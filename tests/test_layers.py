@@ -39,7 +39,7 @@ AT_LOAD: dict[str, set[str]] = {
     },
 }  # fmt: skip
 LATE: dict[str, set[str]] = {
-    "catalog": {"postgres", "sources.langchain", "sources.toolset"},
+    "catalog": {"postgres", "sources.toolset"},
     "search": {"postgres"},
     "sources": {"yaml_file"},
     "stores": {"postgres"},

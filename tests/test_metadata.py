@@ -7,10 +7,8 @@ import pytest
 
 from toolcrib.catalog.catalog import Catalog, Change
 from toolcrib.errors import MetadataError
-from toolcrib.tools.extraction import Extraction
-from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.result import ToolResult
-from toolcrib.tools.tool import Risk, Tool
+from toolcrib.tools.tool import Extraction, Protocol, Risk, Tool
 
 FULL = """\
 search_images:

@@ -27,11 +27,15 @@ if TYPE_CHECKING:
     from toolcrib.stores.session import Session as Session
     from toolcrib.stores.store import open_store as open_store
     from toolcrib.tools.context import ToolContext as ToolContext
-    from toolcrib.tools.extraction import Entity as Entity, Extraction as Extraction
     from toolcrib.tools.function import tool as tool
-    from toolcrib.tools.protocol import Protocol as Protocol
     from toolcrib.tools.result import ToolResult as ToolResult
-    from toolcrib.tools.tool import Risk as Risk, Tool as Tool
+    from toolcrib.tools.tool import (
+        Entity as Entity,
+        Extraction as Extraction,
+        Protocol as Protocol,
+        Risk as Risk,
+        Tool as Tool,
+    )
 
 _HOMES = {
     "Catalog": "toolcrib.catalog.catalog",
@@ -39,13 +43,13 @@ _HOMES = {
     "CribToolset": "toolcrib.agent.toolset",
     "Decision": "toolcrib.policy.policy",
     "Embedder": "toolcrib.search.embedders.embedder",
-    "Entity": "toolcrib.tools.extraction",
-    "Extraction": "toolcrib.tools.extraction",
+    "Entity": "toolcrib.tools.tool",
+    "Extraction": "toolcrib.tools.tool",
     "Hit": "toolcrib.search.result",
     "Limits": "toolcrib.agent.crib",
     "Mode": "toolcrib.discovery.modes",
     "Policy": "toolcrib.policy.policy",
-    "Protocol": "toolcrib.tools.protocol",
+    "Protocol": "toolcrib.tools.tool",
     "Risk": "toolcrib.tools.tool",
     "Rule": "toolcrib.policy.policy",
     "SearchResult": "toolcrib.search.result",

@@ -7,7 +7,7 @@ from tests.support.agent import Shop, content, scripted
 from toolcrib.agent.runner import run
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.stores.sqlite.store import SqliteStore
-from toolcrib.tools.tool import CurrentCall, current_call
+from toolcrib.tools.context import CurrentCall, current_call
 
 
 async def test_a_tool_learns_which_call_it_is_in(tmp_path: Path) -> None:

@@ -18,9 +18,8 @@ from toolcrib.discovery.surfaces.browse import browse_surface
 from toolcrib.search.index import ToolIndex
 from toolcrib.stores.session import Session
 from toolcrib.stores.sqlite.store import SqliteStore
-from toolcrib.tools.extraction import Extraction
 from toolcrib.tools.result import ToolResult
-from toolcrib.tools.tool import Tool
+from toolcrib.tools.tool import Extraction, Tool
 
 
 async def test_each_half_step_is_kept_before_the_next(store: SqliteStore, session: Session) -> None:

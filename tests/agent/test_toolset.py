@@ -27,7 +27,7 @@ from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.errors import ToolcribError
 from toolcrib.policy.policy import Policy, Rule
-from toolcrib.tools.protocol import Protocol
+from toolcrib.tools.tool import Protocol
 
 
 def returns(messages: list[ModelMessage]) -> list[ToolReturnPart]:

@@ -8,9 +8,9 @@ from pydantic_ai.models import Model
 from tests.support.agent import content, scripted
 from tests.support.apps import WriteApp
 from toolcrib.agent.runner import confirm
-from toolcrib.apps.agents import NEEDS_YES
 from toolcrib.apps.app import App
 from toolcrib.apps.build import load_app
+from toolcrib.apps.tools import NEEDS_YES
 from toolcrib.discovery.tokens import count_tokens, definition_tokens
 from toolcrib.stores.session import Session
 

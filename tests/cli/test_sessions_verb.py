@@ -11,7 +11,7 @@ import pytest
 from toolcrib.cli.main import main
 from toolcrib.memory.working import Outcome, WorkingMemory
 from toolcrib.stores.sqlite.store import SqliteStore
-from toolcrib.tools.extraction import Entity
+from toolcrib.tools.tool import Entity
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 

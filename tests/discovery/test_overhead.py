@@ -8,9 +8,8 @@ from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.costs import Overhead, compact_overhead, direct_overhead, discovery_overheads, sample_queries
 from toolcrib.discovery.surfaces.browse import browse_surface
 from toolcrib.discovery.tokens import definitions_tokens
-from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.result import ToolResult
-from toolcrib.tools.tool import Tool
+from toolcrib.tools.tool import Protocol, Tool
 
 
 async def call(arguments: object, context: object = None, /) -> ToolResult:

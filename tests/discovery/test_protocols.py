@@ -20,8 +20,7 @@ from toolcrib.discovery.protocols import (
 )
 from toolcrib.discovery.tokens import count_tokens
 from toolcrib.discovery.toolbox import Toolbox
-from toolcrib.tools.protocol import Protocol
-from toolcrib.tools.tool import Tool
+from toolcrib.tools.tool import Protocol, Tool
 
 SEARCH = make("search_images", category="images", protocol=Protocol(gotcha="Scores closer to 0 are better."))
 REPLACE = make(

@@ -24,10 +24,9 @@ from toolcrib.discovery.render import (
     tool_list,
 )
 from toolcrib.discovery.tokens import count_tokens
-from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.text import clean, clean_json, visible
-from toolcrib.tools.tool import Tool
+from toolcrib.tools.tool import Protocol, Tool
 
 
 async def _call(arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:

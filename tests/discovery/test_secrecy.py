@@ -16,8 +16,7 @@ from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.protocols import protocols_block
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.policy.policy import Decision, Policy, Rule
-from toolcrib.tools.protocol import Protocol
-from toolcrib.tools.tool import Risk
+from toolcrib.tools.tool import Protocol, Risk
 
 TOOLS = [
     make(

@@ -9,10 +9,9 @@ import pytest
 
 from tests.support.calls import always
 from toolcrib.memory.entities import MOST_FROM_ONE_RESULT, MOST_ID_CHARACTERS, Found, Reading, find_entities
-from toolcrib.tools.extraction import Entity, Extraction, Extractor
 from toolcrib.tools.function import tool
 from toolcrib.tools.result import ToolResult
-from toolcrib.tools.tool import Tool
+from toolcrib.tools.tool import Entity, Extraction, Extractor, Tool
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 PAGES = Extraction(path="pages", type="page", name_field="title", is_array=True)

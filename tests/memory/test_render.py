@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from toolcrib.discovery.tokens import count_tokens
 from toolcrib.memory.working import Outcome, WorkingMemory, render_memory
-from toolcrib.tools.extraction import Entity
+from toolcrib.tools.tool import Entity
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 

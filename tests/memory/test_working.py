@@ -8,9 +8,9 @@ from hypothesis import given, strategies as st
 from toolcrib.errors import StoreError
 from toolcrib.memory.entities import Reading
 from toolcrib.memory.working import MOST_ENTITIES, MOST_TOOLS, Outcome, ToolUse, WorkingMemory
-from toolcrib.tools.extraction import Entity, Extraction
 from toolcrib.tools.function import tool
 from toolcrib.tools.result import ToolResult
+from toolcrib.tools.tool import Entity, Extraction
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

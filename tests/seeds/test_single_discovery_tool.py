@@ -37,7 +37,7 @@ from toolcrib.search.embedders.openai import OpenAIEmbedder
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.query import SearchOptions, strategy_for
 from toolcrib.stores.session import Session
-from toolcrib.tools.protocol import Protocol
+from toolcrib.tools.tool import Protocol
 from toolcrib_cms.cms import GUIDANCE
 
 CREATE_POST: dict[str, Any] = {"title": "Ferns", "content": "They like shade."}

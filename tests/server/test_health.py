@@ -16,7 +16,7 @@ from toolcrib.policy.policy import Decision, Policy, Rule
 from toolcrib.server.app import create_app
 from toolcrib.server.services import Served
 from toolcrib.stores.sqlite.store import SqliteStore
-from toolcrib.tools.extraction import Entity, Extraction
+from toolcrib.tools.tool import Entity, Extraction
 
 
 @pytest.mark.process

@@ -12,7 +12,7 @@ from toolcrib.memory.working import WorkingMemory
 from toolcrib.stores.export import from_document, to_document
 from toolcrib.stores.record import Confirmation, LoggedEvent, Resolution, SessionRecord
 from toolcrib.stores.store import Store
-from toolcrib.tools.extraction import Entity
+from toolcrib.tools.tool import Entity
 
 PLAIN = to_document(SessionRecord(id="s", created_at=NOON, updated_at=NOON))
 

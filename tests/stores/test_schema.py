@@ -16,7 +16,7 @@ from toolcrib.memory.working import Outcome, WorkingMemory
 from toolcrib.stores.record import BegunCall, Confirmation, LoggedEvent, Resolution, SessionRecord
 from toolcrib.stores.sqlite.file import CURRENT, MIGRATIONS, Migration, migrate
 from toolcrib.stores.sqlite.store import SqliteStore
-from toolcrib.tools.extraction import Entity
+from toolcrib.tools.tool import Entity
 
 ERSTE = SessionRecord(
     id="erste",

@@ -12,7 +12,7 @@ from toolcrib.memory.working import Outcome, WorkingMemory
 from toolcrib.stores.record import LoggedEvent, SessionInfo, SessionRecord
 from toolcrib.stores.session import shielded
 from toolcrib.stores.store import Store
-from toolcrib.tools.extraction import Entity
+from toolcrib.tools.tool import Entity
 
 MEMORY = WorkingMemory(entities=(Entity(type="page", id="7", name="Home", seen_at=NOON),)).with_use(
     "get_page", Outcome.OK, at=NOON

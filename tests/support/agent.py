@@ -12,8 +12,7 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from toolcrib.agent.crib import Crib
 from toolcrib.agent.events import Event
 from toolcrib.catalog.catalog import Catalog
-from toolcrib.tools.extraction import Extraction
-from toolcrib.tools.protocol import Protocol
+from toolcrib.tools.tool import Extraction, Protocol
 
 Calls: TypeAlias = list[tuple[str, Any]]
 Said: TypeAlias = str | Calls | Exception

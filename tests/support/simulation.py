@@ -33,7 +33,7 @@ from toolcrib.stores.lease import Heartbeat, Lease
 from toolcrib.stores.session import Session
 from toolcrib.stores.sqlite.file import SqliteFile, Work
 from toolcrib.stores.sqlite.store import SqliteStore
-from toolcrib.tools.tool import current_call
+from toolcrib.tools.context import current_call
 
 Result = TypeVar("Result")
 TASK = re.compile(r"(order|refund) (\d+)")

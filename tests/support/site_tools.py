@@ -9,9 +9,8 @@ from toolcrib.discovery.tokens import count_tokens
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.result import Hit, Path, SearchResult
-from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.result import ToolResult
-from toolcrib.tools.tool import Tool
+from toolcrib.tools.tool import Protocol, Tool
 
 
 async def _call(arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:

@@ -17,7 +17,7 @@ from toolcrib.errors import SessionBusyError
 from toolcrib.memory.working import Outcome, WorkingMemory
 from toolcrib.stores.record import Confirmation
 from toolcrib.stores.store import open_store
-from toolcrib.tools.tool import current_call
+from toolcrib.tools.context import current_call
 
 PATIENCE_SECONDS = 120
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolcrib.tools.extraction import Entity, Extraction
+from toolcrib.tools.tool import Entity, Extraction
 
 SEEN = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -16,9 +16,8 @@ from pydantic import BaseModel, Field
 
 from toolcrib.errors import CatalogError, ToolDefinitionError
 from toolcrib.tools.function import tool
-from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.result import ToolResult
-from toolcrib.tools.tool import Risk, Tool
+from toolcrib.tools.tool import Protocol, Risk, Tool
 
 pytestmark = pytest.mark.anyio
 

@@ -5,9 +5,8 @@ from typing import Any, cast
 import pytest
 
 from toolcrib.errors import CatalogError, ToolDefinitionError
-from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.result import ToolResult
-from toolcrib.tools.tool import Risk, Tool
+from toolcrib.tools.tool import Protocol, Risk, Tool
 
 
 async def call(arguments: object, context: object = None, /) -> ToolResult:

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolReturnPart
 
-from toolcrib.agent.arguments import PassThroughValidator, raw_arguments
+from toolcrib.agent.definitions import PassThroughValidator, raw_arguments
 from toolcrib.agent.events import ConfirmationRequired
 from toolcrib.agent.history import AGREED, ASKED, OwnName, note_of, turns_of, user_texts
 from toolcrib.discovery.arguments import Repaired, fitted

@@ -1,8 +1,10 @@
-"""What the model is told of the visible tools: their definitions, and how to use them."""
+"""What the model reads of the visible tools, their definitions and how to use them, and the arguments it sends back."""
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, cast
 
 from pydantic_ai.tools import ToolDefinition
 
@@ -97,3 +99,49 @@ def name_only(name: str, tool: Tool | None) -> ToolDefinition:
     """The definition of a tool that the model knows by its name alone."""
     sequential = tool is not None and tool.sequential
     return ToolDefinition(name=name, strict=False, sequential=sequential, include_return_schema=False)
+
+
+# The arguments of a call: Pydantic AI checks nothing, for the toolbox repairs them.
+
+_UNREADABLE = "\0unreadable"  # no JSON a model sends has such a key
+
+
+class PassThroughValidator:
+    """Lets all arguments through: the toolbox repairs them, or refuses them and shows the schema.
+
+    Pydantic AI wants an object, so anything else is put into one.
+    """
+
+    def validate(self, input: str | dict[str, Any] | None) -> dict[str, Any]:
+        """What a call carries, in whichever form."""
+        return self.validate_json(input or "{}") if isinstance(input, str) else self.validate_python(input or {})
+
+    def validate_json(
+        self,
+        input: str | bytes | bytearray,
+        *,
+        allow_partial: bool | Literal["off", "on", "trailing-strings"] = False,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        try:
+            value = json.loads(input)
+        except ValueError:
+            value = input if isinstance(input, str) else bytes(input).decode("utf-8", "replace")
+        return self.validate_python(value)
+
+    def validate_python(
+        self, input: Any, *, allow_partial: bool | Literal["off", "on", "trailing-strings"] = False, **kwargs: Any
+    ) -> dict[str, Any]:
+        if isinstance(input, Mapping):
+            return {str(key): value for key, value in cast("Mapping[object, Any]", input).items()}
+        return {_UNREADABLE: input}
+
+
+def raw_arguments(arguments: dict[str, Any]) -> object:
+    """What the model sent."""
+    return arguments.get(_UNREADABLE, arguments)
+
+
+def shown_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The same for people; what could not be read is under `arguments`."""
+    return {"arguments": arguments[_UNREADABLE]} if _UNREADABLE in arguments else arguments

@@ -25,8 +25,8 @@ from pydantic_ai.messages import (
 )
 
 from toolcrib.agent import events
-from toolcrib.agent.arguments import PassThroughValidator, shown_arguments
 from toolcrib.agent.crib import Crib
+from toolcrib.agent.definitions import PassThroughValidator, shown_arguments
 from toolcrib.agent.history import call_id, dump_messages, new_parts
 from toolcrib.agent.run_toolset import Call, model_call
 from toolcrib.discovery.handover import Discovered
@@ -37,8 +37,9 @@ from toolcrib.errors import ToolcribError
 from toolcrib.memory.entities import Reading
 from toolcrib.memory.working import WorkingMemory
 from toolcrib.stores.session import Session
+from toolcrib.tools.context import CurrentCall, current_call
 from toolcrib.tools.result import ToolResult
-from toolcrib.tools.tool import CurrentCall, Tool, current_call
+from toolcrib.tools.tool import Tool
 
 logger = logging.getLogger(__name__)
 

@@ -13,9 +13,8 @@ from pydantic_ai.messages import InstructionPart, ToolReturn
 from pydantic_ai.tools import AgentDepsT, ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
-from toolcrib.agent.arguments import PassThroughValidator, raw_arguments
 from toolcrib.agent.confirmation import HistoryConfirmations
-from toolcrib.agent.definitions import Definitions, Step, name_only
+from toolcrib.agent.definitions import Definitions, PassThroughValidator, Step, name_only, raw_arguments
 from toolcrib.agent.history import AGREED, ASKED, FOUND, replay, with_note
 from toolcrib.agent.models import wire_of
 from toolcrib.agent.names import NamePath, UnlistedTools, lists_all, name_path, own_name

@@ -18,10 +18,10 @@ from toolcrib.agent.crib import Crib
 from toolcrib.agent.events import Event
 from toolcrib.agent.models import KeyedModel, model_for
 from toolcrib.agent.runner import RunResult, collect, stream
-from toolcrib.apps.agents import with_agents
 from toolcrib.apps.load import AppDocument, entry_of
 from toolcrib.apps.session_log import SessionLog
 from toolcrib.apps.spec import Agent, Brain, Spec, SurfaceName
+from toolcrib.apps.tools import with_agents
 from toolcrib.apps.variables import VARIABLE, Variables
 from toolcrib.catalog.approvals import Quarantine, open_lock
 from toolcrib.catalog.catalog import Catalog

@@ -12,11 +12,10 @@ from pydantic_ai.models import Model
 
 from toolcrib.agent.crib import Crib, Limits
 from toolcrib.agent.prompt import Prompt
-from toolcrib.apps.agents import agent_tool, source_name, tool_name
 from toolcrib.apps.app import App, settings_of, surface_of
 from toolcrib.apps.load import AppDocument, callees_of, read_spec
 from toolcrib.apps.spec import Agent, Spec, SurfaceName, Tools
-from toolcrib.apps.tools import ToolLoader
+from toolcrib.apps.tools import ToolLoader, agent_tool, source_name, tool_name
 from toolcrib.apps.variables import Variables
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.credentials import CredentialStore

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Unpack, cast, overloa
 from toolcrib.catalog.check import CatalogView, Problem, problems
 from toolcrib.errors import CatalogError, DuplicateToolError, MetadataError, UnknownToolError
 from toolcrib.tools.definitions import SOURCE as DEFINITIONS, Handler, tools_of
-from toolcrib.tools.extraction import CustomExtractor
 from toolcrib.tools.function import ToolOptions, tool as make_tool, tools_in
-from toolcrib.tools.tool import Tool, match_dotted
+from toolcrib.tools.tool import CustomExtractor, Tool, match_dotted
 
 if TYPE_CHECKING:
     from toolcrib.catalog.metadata import Metadata
@@ -378,7 +377,7 @@ def _required_tool(value: object) -> Tool:
 
         return pydantic_tool(cast("Any", value))
     if "langchain_core.BaseTool" in classes:
-        from toolcrib.sources.langchain import langchain_tool
+        from toolcrib.tools.definitions import langchain_tool
 
         return langchain_tool(cast("Any", value))
     if "pydantic_ai.AbstractToolset" in classes:

@@ -7,9 +7,8 @@ from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from toolcrib.tools.extraction import CustomExtractor, Extraction
 from toolcrib.tools.text import MOST_SENTENCES, MOST_TOKENS, estimated_tokens, sentences
-from toolcrib.tools.tool import SAFE_NAME, Risk, Tool, match_dotted, safe_name
+from toolcrib.tools.tool import SAFE_NAME, CustomExtractor, Extraction, Risk, Tool, match_dotted, safe_name
 
 if TYPE_CHECKING:
     from toolcrib.catalog.metadata import Metadata

@@ -13,9 +13,7 @@ from typing import Any, cast
 from pydantic import BaseModel, TypeAdapter, ValidationError, field_validator
 
 from toolcrib.errors import MetadataError, did_you_mean
-from toolcrib.tools.extraction import Extraction
-from toolcrib.tools.protocol import Protocol
-from toolcrib.tools.tool import Risk, Tool
+from toolcrib.tools.tool import Extraction, Protocol, Risk, Tool
 from toolcrib.yaml_file import Place, YamlDocument
 
 # Keys as JavaScript frameworks spell them, and what each is called here.

@@ -12,8 +12,7 @@ from toolcrib.catalog.catalog import Catalog
 from toolcrib.catalog.check import Problem
 from toolcrib.cli.options import EmbedderName, From, Json, load_catalog, make_index
 from toolcrib.cli.output import Columns, clean, note, progress, say, write_json
-from toolcrib.tools.extraction import Extraction
-from toolcrib.tools.tool import Tool
+from toolcrib.tools.tool import Extraction, Tool
 
 if TYPE_CHECKING:
     from toolcrib.evals.retrieval import Finding

@@ -8,11 +8,11 @@ one. Here is also what models and users read about a call that waits.
 import hashlib
 import json
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from toolcrib.discovery.arguments import properties_of
 from toolcrib.tools.result import ToolResult, as_json
@@ -96,6 +96,10 @@ class PendingApproval:
         arguments = shorten(as_json(self.arguments), MOST_ARGUMENT_CHARACTERS)
         text = f"{first}{note and f' {note}'}\nIt would be called with {arguments}\n{next_step}"
         return ToolResult(text=text, value=self)
+
+
+Ask: TypeAlias = Callable[[PendingApproval], bool | Awaitable[bool]]
+"""Asks the user whether a call may be made."""
 
 
 def is_question(result: object, tool: str) -> bool:

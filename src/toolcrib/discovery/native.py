@@ -1,4 +1,4 @@
-"""The same tools in each provider's own form of tool search, ready for a request body.
+"""Tools in each provider's own form, ready for a request body; and its calls and their results, for loops of your own.
 
 Anthropic: every tool is declared, most with `defer_loading`; a search answers with references. OpenAI Responses: a
 `tool_search` that the client executes; a search answers with definitions, which the API appends to the context. Chat
@@ -6,7 +6,10 @@ Completions has neither: its list is what is visible. Where the provider allows 
 byte for byte when a tool is found: shown tools keep their order, tools held back are sorted by name.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
 from toolcrib.errors import NativeFormError
@@ -236,3 +239,64 @@ def _unique(tools: Iterable[Tool]) -> list[Tool]:
     for tool in tools:
         found.setdefault(tool.name, tool)
     return list(found.values())
+
+
+# A model's call as a provider's SDK gives it, and the message that answers it.
+
+Form: TypeAlias = Literal["chat", "responses", "search", "anthropic", "langchain"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCall:
+    """One call by the model, whatever form it came in: an object of a provider's SDK, or the same as a dictionary.
+
+    An entry of `tool_calls` (OpenAI's Chat Completions), a `function_call` or `tool_search_call` item (OpenAI's
+    Responses), a `tool_use` block (Anthropic), or a LangChain call.
+    """
+
+    form: Form
+    id: str
+    name: str  # empty for the API's own tool search
+    arguments: object
+
+    @classmethod
+    def read(cls, call: object) -> "ModelCall":
+        """A call in any of the forms."""
+        kind = _get(call, "type")
+        function = _get(call, "function")
+        if function is not None:
+            return _made("chat", _get(call, "id"), _get(function, "name"), _get(function, "arguments"))
+        if kind == "function_call":
+            return _made("responses", _get(call, "call_id"), _get(call, "name"), _get(call, "arguments"))
+        if kind == "tool_search_call":
+            return _made("search", _get(call, "call_id"), "", _get(call, "arguments"))
+        if kind == "tool_use":
+            return _made("anthropic", _get(call, "id"), _get(call, "name"), _get(call, "input"))
+        if _get(call, "args") is not None:
+            return _made("langchain", _get(call, "id"), _get(call, "name"), _get(call, "args"))
+        raise NativeFormError(
+            f"{call!r:.100} is no call of a tool.",
+            hint="Give an entry of `tool_calls`, an item `function_call`, or a block `tool_use`.",
+        )
+
+    def answer(self, text: str, *, failed: bool) -> dict[str, Any]:
+        """The message, item or block that answers it."""
+        if self.form == "responses":
+            return {"type": "function_call_output", "call_id": self.id, "output": text}
+        if self.form == "anthropic":
+            return {"type": "tool_result", "tool_use_id": self.id, "content": text, "is_error": failed}
+        answer = {"role": "tool", "tool_call_id": self.id, "content": text}
+        return {**answer, "status": "error" if failed else "success"} if self.form == "langchain" else answer
+
+
+def _made(form: Form, id: object, name: object, arguments: object) -> ModelCall:
+    if isinstance(arguments, str):
+        with suppress(ValueError):  # the toolbox says what it should be
+            arguments = json.loads(arguments or "{}")
+    return ModelCall(form=form, id=str(id or ""), name=str(name or ""), arguments=arguments)
+
+
+def _get(value: object, key: str) -> Any:
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, Any]", value).get(key)
+    return getattr(value, key, None)

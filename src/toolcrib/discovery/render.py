@@ -10,10 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, cast
 
-from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.text import ELLIPSIS, clean, clean_json, clean_schema, first_sentence
-from toolcrib.tools.tool import Risk, Tool, dotted_name
+from toolcrib.tools.tool import Protocol, Risk, Tool, dotted_name
 
 # Refusals: what a model reads when a call does not happen
 

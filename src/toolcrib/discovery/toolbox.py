@@ -13,6 +13,7 @@ from toolcrib.discovery import render as refusals
 from toolcrib.discovery.arguments import Repaired, fitted
 from toolcrib.discovery.confirmation import (
     Approval,
+    Ask,
     PendingApproval,
     Questions,
     declined,
@@ -20,9 +21,9 @@ from toolcrib.discovery.confirmation import (
     without_confirmed,
 )
 from toolcrib.discovery.handover import Discovered
-from toolcrib.discovery.model_calls import Ask, ModelCall
 from toolcrib.discovery.modes import Mode
 from toolcrib.discovery.native import (
+    ModelCall,
     anthropic_search_result,
     anthropic_tools,
     chat_tools,
@@ -37,9 +38,9 @@ from toolcrib.errors import NativeFormError, SessionLostError, SnapshotError
 from toolcrib.policy.policy import Decision, Policy, Verdict
 from toolcrib.search.interface import SearchIndex
 from toolcrib.search.result import SearchResult
-from toolcrib.tools.context import approved_call, asks_first, current_run, is_control
+from toolcrib.tools.context import CurrentCall, approved_call, asks_first, current_run, is_control, within_call
 from toolcrib.tools.result import ToolResult
-from toolcrib.tools.tool import CurrentCall, Tool, within_call
+from toolcrib.tools.tool import Tool
 
 VERSION = 1  # of snapshots
 MOST_NAMES = 1_000  # active ones, with those of tools that are gone: far more than fit into a prompt

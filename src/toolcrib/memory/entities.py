@@ -9,10 +9,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, cast
 
-from toolcrib.tools.extraction import Entity, Extraction, at_path
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.text import clean
-from toolcrib.tools.tool import Tool
+from toolcrib.tools.tool import Entity, Extraction, Tool, at_path
 
 MOST_FROM_ONE_RESULT = 5
 MOST_ID_CHARACTERS = 256  # a longer one fills the prompt, and one cut short names nothing

@@ -10,10 +10,9 @@ from typing import Any
 
 from toolcrib.errors import StoreError
 from toolcrib.memory.entities import Reading, find_entities
-from toolcrib.tools.extraction import Entity
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.text import clean
-from toolcrib.tools.tool import Tool
+from toolcrib.tools.tool import Entity, Tool
 
 VERSION = 1
 MOST_ENTITIES = 10

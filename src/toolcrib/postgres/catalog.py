@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any
 from toolcrib.errors import DuplicateToolError, UnknownToolError
 from toolcrib.postgres.database import PostgresDatabase
 from toolcrib.postgres.migrations import Component, Migration, migrate
-from toolcrib.tools.extraction import Extraction, Extractor
-from toolcrib.tools.protocol import Protocol
-from toolcrib.tools.tool import Tool, ToolCall
+from toolcrib.tools.tool import Extraction, Extractor, Protocol, Tool, ToolCall
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection

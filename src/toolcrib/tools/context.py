@@ -1,9 +1,9 @@
 """The context of a call: what a tool gets besides its arguments. The model never sees it."""
 
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 Deps = TypeVar("Deps")
@@ -27,6 +27,40 @@ def approved_call(approved: bool) -> Generator[None]:
         yield
     finally:
         _approved.reset(token)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurrentCall:
+    """The call that a tool is in. A tool whose effect must not happen twice passes both numbers on to what it changes.
+
+    `id` is the same for the same call of a session, whoever makes it: an idempotency key. `fence` rises each time that
+    a session is opened: who has seen a higher one refuses a lower one, which comes from a holder that was replaced.
+    """
+
+    id: str
+    session: str
+    tenant: str
+    fence: int
+    # Marks a call that is made within this one, in the same session.
+    within: "Callable[[str, str], Awaitable[CurrentCall]] | None" = field(default=None, repr=False, compare=False)
+
+
+_current_call: ContextVar[CurrentCall | None] = ContextVar("toolcrib_current_call", default=None)
+
+
+def current_call() -> CurrentCall | None:
+    """The call that this code runs in; None outside of a session's run."""
+    return _current_call.get()
+
+
+@contextmanager
+def within_call(call: CurrentCall) -> Generator[None]:
+    """Let `current_call` give this call within the block."""
+    before = _current_call.set(call)
+    try:
+        yield
+    finally:
+        _current_call.reset(before)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,10 +6,8 @@ from types import ModuleType
 from typing import Any, TypedDict, Unpack, cast, overload
 
 from toolcrib.errors import ToolDefinitionError, did_you_mean
-from toolcrib.tools.extraction import Extractor
-from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.text import first_sentence
-from toolcrib.tools.tool import Risk, Tool
+from toolcrib.tools.tool import Extractor, Protocol, Risk, Tool
 
 
 class ToolOptions(TypedDict, total=False):

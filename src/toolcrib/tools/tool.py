@@ -1,16 +1,13 @@
 """What a tool is: one frozen value that a catalog holds, an index finds and a model calls."""
 
 import re
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from enum import Enum, StrEnum
-from typing import Any, Protocol as Seam, TypeVar, cast
+from typing import Any, ClassVar, Protocol as Seam, TypeAlias, TypeVar, cast
 
 from toolcrib.errors import CatalogError, ToolDefinitionError, did_you_mean
-from toolcrib.tools.extraction import Extractor
-from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.schema import checked_schema
 
@@ -75,6 +72,105 @@ class Risk(StrEnum):
     DESTRUCTIVE = "destructive"
 
 
+# How to use a tool: what to do before, after and next, and what goes wrong. Not for finding it.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protocol:
+    """A tool's usage notes, shown to the model only while the tool is active."""
+
+    # For pydantic, when notes come from YAML: a misspelt key is an error there, not a silent nothing.
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+    before: str = ""
+    after: str = ""
+    next: str = ""
+    gotcha: str = ""
+    notes: str = ""  # what stands under no label
+
+    @classmethod
+    def from_text(cls, text: str) -> "Protocol":
+        """Notes written as one text: lines `BEFORE: ...` to `GOTCHA: ...`, and what stands before the first of them."""
+        notes, *labelled = _LABEL.split(text)
+        found = {"notes": notes.strip()}
+        for label, text in zip(labelled[::2], labelled[1::2], strict=True):
+            known = found.get(label.lower(), "")
+            found[label.lower()] = " ".join(part for part in (known, text.strip()) if part and part != "None")
+        return cls(**found)
+
+    def render(self) -> str:
+        """The notes as lines `BEFORE: ...` to `GOTCHA: ...`, plain notes last; what is empty is left out."""
+        lines = [f"{label}: {getattr(self, label.lower())}" for label in LABELS if getattr(self, label.lower())]
+        return "\n".join([*lines, *([self.notes] if self.notes else [])])
+
+
+LABELS = ("BEFORE", "AFTER", "NEXT", "GOTCHA")
+_LABEL = re.compile(rf"^[ \t]*({'|'.join(LABELS)}):[ \t]*", re.MULTILINE)
+
+
+# Where a result holds entities: declared by the tool, never guessed.
+
+ROOT = "$root"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity:
+    """A thing that a result mentions: an image, a page, a customer."""
+
+    type: str
+    id: str
+    name: str
+    seen_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction:
+    """Where entities stand in a result: `path` is `"$root"` or dotted, such as `"data.images"`."""
+
+    __pydantic_config__: ClassVar = {"extra": "forbid"}  # as in `Protocol`
+
+    path: str
+    type: str
+    name_field: str
+    id_field: str = "id"
+    is_array: bool = False
+
+    def __call__(self, result: Any) -> list[Entity]:
+        """The entities in `result`; items without an id are skipped."""
+        found = at_path(result, self.path)
+        items = _entries(found) if self.is_array else [found]
+        return [entity for item in items if (entity := self._entity(item)) is not None]
+
+    def _entity(self, item: object) -> Entity | None:
+        identity = at_path(item, self.id_field)
+        if identity is None:
+            return None
+        name = at_path(item, self.name_field)
+        return Entity(type=self.type, id=str(identity), name=str(identity if name is None else name))
+
+
+# Entities, or rows with `id`, `name` and `type`: rows without an id or a name are skipped.
+CustomExtractor: TypeAlias = Callable[[Any], Sequence[Entity | Mapping[str, Any]]]
+Extractor: TypeAlias = Extraction | CustomExtractor
+
+
+def at_path(value: Any, path: str) -> Any:
+    """The value at a dotted path in mappings and objects; None if there is none."""
+    if path == ROOT:
+        return value
+    for step in path.split("."):
+        value = cast("Mapping[str, Any]", value).get(step) if isinstance(value, Mapping) else getattr(value, step, None)
+        if value is None:
+            return None
+    return value
+
+
+def _entries(found: object) -> Sequence[object]:
+    if isinstance(found, Sequence) and not isinstance(found, str | bytes):
+        return cast("Sequence[object]", found)
+    return []
+
+
 class ToolCall(Seam):
     """Runs a tool. Bad arguments and failures of the tool's own code come back as failed results."""
 
@@ -84,40 +180,6 @@ class ToolCall(Seam):
 async def only_listed(arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
     """The call of a tool that can be found, and that nothing here runs."""
     return ToolResult.failure("It was not called: this tool is only listed here, and nothing here runs it.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CurrentCall:
-    """The call that a tool is in. A tool whose effect must not happen twice passes both numbers on to what it changes.
-
-    `id` is the same for the same call of a session, whoever makes it: an idempotency key. `fence` rises each time that
-    a session is opened: who has seen a higher one refuses a lower one, which comes from a holder that was replaced.
-    """
-
-    id: str
-    session: str
-    tenant: str
-    fence: int
-    # Marks a call that is made within this one, in the same session.
-    within: "Callable[[str, str], Awaitable[CurrentCall]] | None" = field(default=None, repr=False, compare=False)
-
-
-_current_call: ContextVar[CurrentCall | None] = ContextVar("toolcrib_current_call", default=None)
-
-
-def current_call() -> CurrentCall | None:
-    """The call that this code runs in; None outside of a session's run."""
-    return _current_call.get()
-
-
-@contextmanager
-def within_call(call: CurrentCall) -> Generator[None]:
-    """Let `current_call` give this call within the block."""
-    before = _current_call.set(call)
-    try:
-        yield
-    finally:
-        _current_call.reset(before)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)

@@ -19,9 +19,8 @@ from toolcrib.errors import ToolcribError
 from toolcrib.memory.entities import Found, Reading, find_entities
 from toolcrib.server.schemas import ExtractionHealth, Health, Readiness, ToolAtFault
 from toolcrib.server.services import ServicesHere, is_harmless
-from toolcrib.tools.extraction import ROOT, Extraction
 from toolcrib.tools.result import ToolResult
-from toolcrib.tools.tool import Tool
+from toolcrib.tools.tool import ROOT, Extraction, Tool
 
 _SAMPLE = "sample"
 _MESSAGES = {

@@ -24,8 +24,8 @@ from toolcrib.sources.mcp.questions import ServerQuestions
 from toolcrib.sources.mcp.transport import McpLink
 from toolcrib.sources.modules.process import find_bubblewrap
 from toolcrib.sources.source import Breaker, Clock, SourceState
+from toolcrib.tools.context import current_call
 from toolcrib.tools.text import clean
-from toolcrib.tools.tool import current_call
 
 # Error messages for failures of a server. They do not quote foreign exceptions, whose texts may contain secrets.
 

@@ -17,10 +17,8 @@ from pydantic import Field, SkipValidation
 from toolcrib.errors import ToolRefusedError, did_you_mean
 from toolcrib.sources.modules.notes import FinderFactory, Note, NoteFeed, NoteFile, NoteFinder, NoteStore, WordFinder
 from toolcrib.sources.modules.registry import tools_from_methods
-from toolcrib.tools.extraction import Extraction
 from toolcrib.tools.function import ToolOptions
-from toolcrib.tools.protocol import Protocol
-from toolcrib.tools.tool import Risk, Tool
+from toolcrib.tools.tool import Extraction, Protocol, Risk, Tool
 
 # The metadata of the tools of the module `memory`.
 

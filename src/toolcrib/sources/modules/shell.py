@@ -21,9 +21,8 @@ from toolcrib.sources.modules.process import Ending, Finished, Job, Limits, find
 from toolcrib.sources.modules.registry import tools_from_methods
 from toolcrib.sources.modules.workdir import Workdir
 from toolcrib.tools.function import ToolOptions
-from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.result import ToolResult
-from toolcrib.tools.tool import Risk, Tool
+from toolcrib.tools.tool import Protocol, Risk, Tool
 
 # Commands that are always refused. A guard against mistakes, not against intent: each can be written differently.
 

@@ -20,11 +20,9 @@ from toolcrib.sources.modules.files import write_whole
 from toolcrib.sources.modules.registry import tools_from_methods
 from toolcrib.sources.modules.workdir import Workdir
 from toolcrib.sources.web import Web, WebGuard, WebLimits, WebResponse
-from toolcrib.tools.extraction import Extraction
 from toolcrib.tools.function import ToolOptions
-from toolcrib.tools.protocol import Protocol
 from toolcrib.tools.result import ToolResult
-from toolcrib.tools.tool import Risk, Tool
+from toolcrib.tools.tool import Extraction, Protocol, Risk, Tool
 
 # The text of a web page: without menus and ads where trafilatura is installed, without tags in any case.
 

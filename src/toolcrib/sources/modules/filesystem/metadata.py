@@ -2,10 +2,8 @@
 
 from collections.abc import Mapping
 
-from toolcrib.tools.extraction import Extraction
 from toolcrib.tools.function import ToolOptions
-from toolcrib.tools.protocol import Protocol
-from toolcrib.tools.tool import Risk
+from toolcrib.tools.tool import Extraction, Protocol, Risk
 
 _ONE_FILE = Extraction(path="$root", type="file", id_field="path", name_field="path")
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import ROOT
 from tests.support.mcp_servers import SCRIPTED
 from tests.support.mcp_source import PATIENT, called, running, scripted
 from toolcrib import Catalog
@@ -119,7 +120,7 @@ async def test_no_network_and_a_read_only_root_need_bubblewrap_and_hold(tmp_path
     (tmp_path / "server.py").write_text(script)
     entry: dict[str, Any] = {
         "command": sys.executable,
-        "args": [str(tmp_path / "server.py")],
+        "args": [str(tmp_path / "server.py"), str(ROOT)],  # what it is given stays, also where a checkout lies in /tmp
         "isolation": {"network": False, "read_only": True, "writable": [str(tmp_path / "open")]},
     }
     async with running(read_mcp_server("s", entry), Catalog(), limits=PATIENT) as source:

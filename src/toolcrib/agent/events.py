@@ -1,4 +1,4 @@
-"""What happens in a run, one frozen value each, in the order in which it happens. Front ends render them, stores log them.
+"""What happens in a run, one frozen value each, in the order in which it happens. Views render them, stores log them.
 
 Every run begins with `RunStarted` and ends with `UsageEvent`; before that stands `Answered`, or `Failed`.
 """

@@ -10,7 +10,6 @@ After each transaction the tables are looked at, by a connection of our own, and
 import asyncio
 import json
 import random
-import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -21,9 +20,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
+from tests.support.errands import GO_ON, YES, decide, is_last_word, parts_of, text_of
 from tests.support.stores import Clock
 from toolcrib.agent.crib import Crib, Limits
 from toolcrib.agent.runner import collect, confirm, run
@@ -36,9 +36,6 @@ from toolcrib.stores.sqlite.store import SqliteStore
 from toolcrib.tools.context import current_call
 
 Result = TypeVar("Result")
-TASK = re.compile(r"(order|refund) (\d+)")
-TOOLS = {"order": "place_order", "refund": "refund_order"}
-GO_ON, YES = "go on", "yes, please"
 
 
 # One thread: what would run beside the event loop runs in it, at once.
@@ -201,7 +198,7 @@ class Replica:
                 await self.gate("again")
 
     async def _turn(self, session: Session) -> bool:
-        answered = {part.get("tool_call_id") for part in _parts(session) if part["part_kind"] == "tool-return"}
+        answered = {part.get("tool_call_id") for part in parts_of(session) if part["part_kind"] == "tool-return"}
         self.unfinished = frozenset(one.id for one in session.calls if one.id.split(":")[2] not in answered)
         self.asked, self.by_button = set(), False
         crib, chance = self.machine.crib, self.world.chance
@@ -213,7 +210,7 @@ class Replica:
                 await collect(confirm(session, question.id, chance.random() < 0.8, crib=crib))
             else:
                 await run(session, YES if question.arguments["number"] < 1_000 else "no", crib=crib)
-        elif last is not None and not _is_last_word(last):
+        elif last is not None and not is_last_word(last):
             await run(session, GO_ON, crib=crib)
         elif text := self.world.next_errand(session):
             await run(session, text, crib=crib)
@@ -225,42 +222,21 @@ class Replica:
 
     def answer(self, messages: list[ModelMessage]) -> TextPart | ToolCallPart:
         """What the model says: it looks into the ledger whenever it cannot know what happened."""
-        told = " ".join(_text(part) for message in messages for part in message.parts)
+        told = " ".join(text_of(part) for message in messages for part in message.parts)
         for id in self.unfinished:
             if f"may have happened (call id {id})" not in told:
                 self.world.broken(f"{self.name} was not told that the call {id} may have happened")
-        said = self._decide(messages)
+        said = decide(messages)
+        if self.world.chance.random() < 0.3 and isinstance(said, tuple) and said[1].get("confirmed"):
+            said = (
+                said[0],
+                {**said[1], "number": said[1]["number"] + 1_000},
+            )  # some models agree to more than the user did
         if isinstance(said, str):
             return TextPart(said)
         id = f"{self.name}-{len(self.world.ledger)}-{next(self.world.numbers)}"
         self.asked.add(id)
-        return ToolCallPart(said[0], dict(said[1]), tool_call_id=id)
-
-    def _decide(self, messages: list[ModelMessage]) -> str | tuple[str, Mapping[str, object]]:
-        heard = [
-            part
-            for message in messages
-            for part in message.parts
-            if part.part_kind in ("user-prompt", "tool-return", "retry-prompt")
-        ]
-        task, number = next(found for part in reversed(heard) if (found := _task(part)))
-        last, text = heard[-1], _text(heard[-1])
-        if last.part_kind == "user-prompt":
-            if text == GO_ON:
-                return "check_ledger", {"done": task, "number": number}
-            if text == YES:  # some models agree to more than the user did
-                other = number + 1_000 if self.world.chance.random() < 0.3 else number
-                return TOOLS[task], {"number": other, "confirmed": True}
-            return (TOOLS[task], {"number": number}) if TASK.fullmatch(text) else "As you like."
-        if isinstance(last, ToolReturnPart) and "requires_confirmation" in text:
-            return f"May I {task} {number}?"
-        if f"{task} {number}: done" in text:
-            return f"Done: {task} {number}."
-        if f"{task} {number}: not yet" in text:
-            return TOOLS[task], {"number": number}
-        if "was not called" in text:
-            return "It was not done."
-        return "check_ledger", {"done": task, "number": number}
+        return ToolCallPart(said[0], said[1], tool_call_id=id)
 
     # The ledger
 
@@ -280,23 +256,6 @@ class Replica:
         self.world.highest = max(self.world.highest, call.fence)
         found = any((one.done, one.number) == (done, number) for one in self.world.ledger if one.accepted)
         return f"{done} {number}: {'done' if found else 'not yet'}"
-
-
-def _parts(session: Session) -> list[dict[str, Any]]:
-    return [part for message in session.history for part in message["parts"]]
-
-
-def _is_last_word(message: dict[str, Any]) -> bool:
-    return message["kind"] == "response" and all(part["part_kind"] == "text" for part in message["parts"])
-
-
-def _text(part: object) -> str:
-    return part.model_response_str() if isinstance(part, ToolReturnPart) else str(getattr(part, "content", ""))
-
-
-def _task(part: object) -> tuple[str, int] | None:
-    found = TASK.fullmatch(_text(part)) if getattr(part, "part_kind", "") == "user-prompt" else None
-    return (found[1], int(found[2])) if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,7 +368,7 @@ class World:
 
     def next_errand(self, session: Session) -> str | None:
         """What the user has not said yet."""
-        said = {part["content"] for part in _parts(session) if part["part_kind"] == "user-prompt"}
+        said = {part["content"] for part in parts_of(session) if part["part_kind"] == "user-prompt"}
         return next((text for text in self.errands if text not in said), None)
 
     # Promises

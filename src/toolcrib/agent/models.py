@@ -15,6 +15,7 @@ from pydantic_ai.models import AbstractModel, Model, StreamedResponse, infer_mod
 from pydantic_ai.models.wrapper import WrapperModel
 
 from toolcrib.discovery.native import Wire
+from toolcrib.discovery.protocols import Delivery, delivery_for
 from toolcrib.errors import ModelError, ModelKeyError, ToolcribError
 from toolcrib.settings import OFFLINE
 from toolcrib.tools.text import clean
@@ -192,6 +193,11 @@ def wire_of(model: AbstractModel) -> Wire:
     if "Responses" in type(model).__name__:
         return "openai-responses"
     return "anthropic" if model.system == "anthropic" else "openai-chat"
+
+
+def appends_changes(model: AbstractModel, delivery: Delivery) -> bool:
+    """Whether changes of the prompt are appended to the conversation, or the prompt is written anew."""
+    return delivery_for(wire_of(model), delivery) is Delivery.APPEND
 
 
 def streams(model: Model) -> bool:

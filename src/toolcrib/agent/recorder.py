@@ -380,7 +380,8 @@ class HistoryCount:
     def _tokens(self, message: ModelMessage) -> int:
         held = self._counted.get(id(message))
         if held is None or held[1] != len(message.parts):
-            tokens = _MESSAGE_MARKS + sum(count_tokens(text) for part in message.parts for text in _texts(part))
+            texts = [text for part in message.parts for text in _texts(part)]
+            tokens = _MESSAGE_MARKS + sum(map(count_tokens, texts))
             held = self._counted[id(message)] = (message, len(message.parts), tokens)
         return held[2]
 

@@ -1,31 +1,44 @@
 """The toolset of one run: what is visible in a toolbox from step to step, and how its tools are called."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, cast
 
-from pydantic_ai import RunContext
+from pydantic_ai import Agent, RunContext
+from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import ApprovalRequired, ToolFailed
 from pydantic_ai.messages import InstructionPart, ToolReturn
 from pydantic_ai.tools import AgentDepsT, ToolDefinition
-from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+from pydantic_ai.toolsets import (
+    AbstractToolset,
+    CombinedToolset,
+    DynamicToolset,
+    IncludeReturnSchemasToolset,
+    PrefixedToolset,
+    PreparedToolset,
+    RenamedToolset,
+    SetMetadataToolset,
+    ToolsetTool,
+    WrapperToolset,
+)
+from pydantic_ai.toolsets._tool_search import ToolSearchToolset
 
 from toolcrib.agent.confirmation import HistoryConfirmations
 from toolcrib.agent.definitions import Definitions, PassThroughValidator, Step, name_only, raw_arguments
 from toolcrib.agent.history import AGREED, ASKED, FOUND, replay, with_note
-from toolcrib.agent.models import wire_of
-from toolcrib.agent.names import NamePath, UnlistedTools, lists_all, name_path, own_name
+from toolcrib.agent.models import appends_changes
 from toolcrib.discovery.confirmation import Approval, PendingApproval, without_confirmed
 from toolcrib.discovery.handover import Discovered
 from toolcrib.discovery.modes import Mode
-from toolcrib.discovery.protocols import Delivery, Guidance, delivery_for, protocol_notes
+from toolcrib.discovery.protocols import Delivery, Guidance, protocol_notes
 from toolcrib.discovery.render import compact_list
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.tools.context import current_run, is_control
 from toolcrib.tools.result import ToolResult
+from toolcrib.tools.tool import Tool
 
 if TYPE_CHECKING:
     from toolcrib.sources.toolset import RunToolsets
@@ -104,6 +117,7 @@ class RunToolset(AbstractToolset[AgentDepsT]):
         self.history_is_cut = False  # whether old messages left it with this turn
         self._id = id
         self._delivery = Delivery(delivery)
+        self._appends: bool | None = None  # known when the first step asks, and the same in all of them
         self._guidance = guidance
         self._deferred = deferred
         self._consent = consent
@@ -148,9 +162,13 @@ class RunToolset(AbstractToolset[AgentDepsT]):
             self.toolbox.hide(await self._toolsets.hidden(ctx))
         self._begin(ctx)
         self._finished.clear()  # of the step before, where nobody took them
-        listed = {one.name: self._entry(one, ctx) for one in self.step().definitions}
+        step = self.step()
+        visible = zip(step.definitions, step.tools, strict=True)
+        listed = {definition.name: self._entry(definition, tool, ctx) for definition, tool in visible}
         named = ((name, self.toolbox.find(name)) for name in self._named if name not in listed)
-        return listed | {name: self._entry(name_only(name, tool), ctx) for name, tool in named if tool is not None}
+        return listed | {
+            name: self._entry(name_only(name, tool), tool, ctx) for name, tool in named if tool is not None
+        }
 
     def _begin(self, ctx: RunContext[AgentDepsT]) -> None:
         """Read the history, once: here it has the user's message, and the names that wrappers give are known."""
@@ -183,7 +201,9 @@ class RunToolset(AbstractToolset[AgentDepsT]):
 
     async def get_instructions(self, ctx: RunContext[AgentDepsT]) -> list[InstructionPart]:
         """The protocols of the tools that are visible now and, in compact mode, the list of all tools."""
-        appends = delivery_for(wire_of(ctx.model), self._delivery) is Delivery.APPEND
+        if self._appends is None:
+            self._appends = appends_changes(ctx.model, self._delivery)
+        appends = self._appends
         step = self.step()
         protocols = step.appended_protocols if appends else step.protocols
         parts = [InstructionPart(protocols, name=PROTOCOLS, on_change="append" if appends else "rewrite", dynamic=True)]
@@ -212,7 +232,10 @@ class RunToolset(AbstractToolset[AgentDepsT]):
 
     def _unlisted(self, name: str, ctx: RunContext[AgentDepsT]) -> ToolsetTool[AgentDepsT] | None:
         own = self._own_name(name)
-        return self._entry(name_only(own, self.toolbox.find(own)), ctx) if own is not None else None
+        if own is None:
+            return None
+        tool = self.toolbox.find(own)
+        return self._entry(name_only(own, tool), tool, ctx)
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
@@ -293,8 +316,9 @@ class RunToolset(AbstractToolset[AgentDepsT]):
         finally:
             current_run.reset(token)
 
-    def _entry(self, definition: ToolDefinition, ctx: RunContext[AgentDepsT]) -> ToolsetTool[AgentDepsT]:
-        tool = self.toolbox.find(definition.name)
+    def _entry(
+        self, definition: ToolDefinition, tool: Tool | None, ctx: RunContext[AgentDepsT]
+    ) -> ToolsetTool[AgentDepsT]:
         retries = tool.retries if tool is not None else None
         if tool is not None and self._toolsets is not None:
             retries = self._toolsets.max_retries(tool) if retries is None else retries
@@ -310,3 +334,92 @@ class RunToolset(AbstractToolset[AgentDepsT]):
         if self._listed[0] != revision:
             self._listed = (revision, f"<tools>\n{compact_list(self.toolbox.tools)}\n</tools>")
         return self._listed[1]
+
+
+# The names by which a model calls the tools: wrappers of Pydantic AI prefix and rename them.
+
+# What the wrappers do to a name, the outermost first: put a prefix before it, or exchange it.
+NamePath: TypeAlias = tuple[str | Mapping[str, str], ...]
+
+_HIDES_NOTHING = (
+    PrefixedToolset,
+    RenamedToolset,
+    SetMetadataToolset,
+    IncludeReturnSchemasToolset,
+    ToolSearchToolset,  # holds back what is marked for it, and we mark nothing
+)
+
+
+def name_path(ctx: RunContext[Any]) -> NamePath:
+    """What the wrappers around a toolset do to its names; known while tools are listed."""
+    return getattr(ctx, "_tool_name_path", ())
+
+
+def own_name(name: str, path: NamePath) -> str | None:
+    """The toolset's own name for what the model calls `name`; None if it can have none of that name."""
+    for layer in path:
+        if isinstance(layer, str):
+            if not name.startswith(f"{layer}_"):
+                return None
+            name = name.removeprefix(f"{layer}_")
+        else:
+            originals = {new: original for original, new in layer.items()}
+            if name in layer and name not in originals:
+                return None  # it has another name now
+            name = originals.get(name, name)
+    return name
+
+
+class UnlistedTools(dict[str, ToolsetTool[Any]]):
+    """The tools of one step; whoever asks for another one of the toolset by its name gets it, too.
+
+    Only what is listed is sent to the model. Pydantic AI looks here for what it called.
+    """
+
+    def __init__(
+        self,
+        listed: Mapping[str, ToolsetTool[Any]],
+        own: ToolsetTool[Any],
+        unlisted: Callable[[str], ToolsetTool[Any] | None],
+    ) -> None:
+        super().__init__(listed)
+        self._own = own
+        self._unlisted = unlisted
+
+    def get(self, key: str, default: Any = None, /) -> Any:
+        found = None if key in self else self._unlisted(key)
+        if found is None:
+            return super().get(key, default)
+        # A copy of an entry of ours: Pydantic AI wraps them, and finds the way back by that.
+        definition = replace(found.tool_def, name=key, toolset_id=self._own.tool_def.toolset_id)
+        return replace(self._own, tool_def=definition, max_retries=found.max_retries)
+
+
+def lists_all(
+    root: AbstractToolset[Any], own: ToolsetTool[Any], toolset: AbstractToolset[Any], ctx: RunContext[Any]
+) -> bool:
+    """Whether all wrappers between the agent and a toolset list what the toolset lists, if under other names."""
+    node: object = root
+    while node is not toolset:
+        if isinstance(node, CombinedToolset):
+            node, own = getattr(own, "source_toolset", None), getattr(own, "source_tool", own)
+        elif isinstance(node, WrapperToolset):
+            wrapper = cast(Any, node)  # pyright knows the class, and not of which dependencies
+            if not _hides_nothing(wrapper, ctx):
+                return False
+            node = wrapper.wrapped
+        elif isinstance(node, DynamicToolset):
+            node = getattr(cast(Any, node), "_toolset", None)  # what its function gave
+        else:
+            return False
+    return True
+
+
+def _hides_nothing(wrapper: WrapperToolset[Any], ctx: RunContext[Any]) -> bool:
+    if type(wrapper) in _HIDES_NOTHING:
+        return True
+    if isinstance(wrapper, PreparedToolset) and wrapper.prepare_func.__module__ == Agent.__module__:
+        # The hook `prepare_tools` of capabilities: it hides nothing where none of them uses it.
+        hooks = (type(one).prepare_tools for one in ctx.capabilities.values())
+        return all(hook is AbstractCapability[Any].prepare_tools for hook in hooks)
+    return type(wrapper).get_tools is WrapperToolset[Any].get_tools

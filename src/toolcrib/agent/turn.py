@@ -29,10 +29,10 @@ from toolcrib.agent import events
 from toolcrib.agent.confirmation import Confirmations
 from toolcrib.agent.crib import Crib
 from toolcrib.agent.history import just_left, load_messages, outline, transcript
-from toolcrib.agent.models import classify_error, name_of, streams, wire_of, without_secrets
+from toolcrib.agent.models import appends_changes, classify_error, name_of, streams, without_secrets
 from toolcrib.agent.recorder import Emit, HistoryCount, Recorder, Tokens
 from toolcrib.agent.run_toolset import RunToolset
-from toolcrib.discovery.protocols import Delivery, delivery_for
+from toolcrib.discovery.protocols import Delivery
 from toolcrib.discovery.tokens import text_tokens
 from toolcrib.memory.working import WorkingMemory, render_memory
 from toolcrib.settings import OFFLINE
@@ -208,7 +208,6 @@ class Turn:
         self._memory = self._rendered_memory(self.recorder.summarize(summary))
 
     def _agent(self) -> Agent[Any, str]:
-        appends = delivery_for(wire_of(self._crib.llm), Delivery(self._crib.delivery)) is Delivery.APPEND
         return Agent(
             self._crib.llm,
             deps_type=object,
@@ -218,7 +217,7 @@ class Turn:
                 SessionHooks(
                     toolset=self._toolset,
                     memory=self._memory,
-                    appends=appends,
+                    appends=appends_changes(self._crib.llm, Delivery(self._crib.delivery)),
                     hide_secrets=self._crib.hide_secrets,
                 )
             ],

@@ -314,7 +314,7 @@ class Toolbox:
     def verdict(self, tool: Tool) -> Verdict:
         """What may happen with a tool, and why; where its registry has a policy of its own, the stricter counts."""
         own = self._visibility.decide(tool)
-        if tool.name in self.catalog:
+        if self._visibility.find(tool.name) is not None:
             return own
         holders = (one for one in self._registries() if one.get(tool.name) is tool and hasattr(one, "verdict"))
         verdicts: list[Verdict] = [own, *(one.verdict(tool) for one in holders)]
@@ -619,17 +619,18 @@ class Toolbox:
     def _now(self) -> "_Seen":
         """What the model sees now; made anew only after the catalog, the surface or the active names changed."""
         names = self._activation.names
-        elsewhere = tuple(filter(None, (self._revealed(name) for name in names if name not in self.catalog)))
-        state = (self.catalog.revision, self._surface_revision, names, elsewhere)
-        if self._seen is None or self._seen.state != state:
+        state = (self.catalog.revision, self._surface_revision, names)
+        seen = self._seen
+        if seen is None or seen.state != state or any(self._revealed(name) != tool for name, tool in seen.elsewhere):
+            elsewhere = tuple((name, self._revealed(name)) for name in names if self._visibility.find(name) is None)
             pinned = {tool.name: tool for tool in self._callable(self.pinned)}
-            active = tuple(self._callable(name for name in self._activation.names if name not in pinned))
+            active = tuple(self._callable(name for name in names if name not in pinned))
             if self.mode is Mode.DIRECT:
                 tools = tuple(filter(self._visibility.may_call, self.tools))
             else:
                 tools = (*self.surface, *pinned.values(), *active)
-            self._seen = _Seen(state, tools, active, frozenset(tool.name for tool in tools))
-        return self._seen
+            self._seen = seen = _Seen(state, elsewhere, tools, active, frozenset(tool.name for tool in tools))
+        return seen
 
     def _callable(self, names: Iterable[str]) -> list[Tool]:
         """The tools of these names that exist for the caller and can be called, if need be after the user's yes."""
@@ -657,7 +658,7 @@ class Toolbox:
         found = [registry for registry in reached if registry is not None and not _is_of(registry, self)]
         if found:
             for name in self._activation.names:
-                if name not in self.catalog:
+                if self._visibility.find(name) is None:
                     held: list[object] = [one.get(name) for one in found]
                     tool = next((one for one in held if isinstance(one, Tool)), None)
                     if tool is not None and tool.reveals is not None and tool.reveals not in found:
@@ -674,8 +675,8 @@ def _is_of(registry: object, toolbox: Toolbox) -> bool:
 class _Seen:
     """What the model sees in one state of a toolbox."""
 
-    # The revisions of catalog and surface, the active names, and those of their tools that are elsewhere.
-    state: tuple[int, int, tuple[str, ...], tuple[Tool, ...]]
+    state: tuple[int, int, tuple[str, ...]]  # the revisions of catalog and surface, and the active names
+    elsewhere: tuple[tuple[str, Tool | None], ...]  # those that are not in the catalog, which no revision tells
     tools: tuple[Tool, ...]
     active: tuple[Tool, ...]
     names: frozenset[str]  # of all of them

@@ -4,7 +4,6 @@ from threading import Lock
 from weakref import WeakKeyDictionary, ref
 
 from toolcrib.catalog.catalog import Catalog
-from toolcrib.errors import UnknownToolError
 from toolcrib.policy.policy import Decision, Policy, Verdict
 from toolcrib.tools.tool import Tool, match_dotted
 
@@ -26,6 +25,7 @@ class Visibility:
         self.role = role
         self._verdicts: dict[str, tuple[Tool, Verdict, bool]] = {}
         self._seen: tuple[int, tuple[Tool, ...]] = (-1, ())  # at which revision, and which tools
+        self._by_name: dict[str, Tool] = {}  # the same
         self._discovery: tuple[tuple[Tool, ...], tuple[Tool, ...]] = ((), ())  # of which tools, and those among them
 
     def __call__(self, tool: Tool) -> bool:
@@ -51,14 +51,8 @@ class Visibility:
 
     def find(self, name: str) -> Tool | None:
         """The tool of this name, also as `category.name`; None if there is none, or none that this role may know of."""
-        catalog = self.catalog
-        if name not in catalog:  # asked first: the error below lists all names
-            return match_dotted(name, self.tools) if "." in name else None
-        try:
-            tool = catalog.get(name)
-        except UnknownToolError:  # another thread has just removed it
-            return None
-        return tool if self(tool) else None
+        tools = self.tools
+        return match_dotted(name, tools) if "." in name else self._by_name.get(name)
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -72,6 +66,7 @@ class Visibility:
             if len(self._verdicts) > 2 * len(held):  # verdicts on tools that are gone
                 known = self._verdicts
                 self._verdicts = {tool.name: known[tool.name] for tool in held if tool.name in known}
+            self._by_name = {tool.name: tool for tool in seen}
             self._seen = (revision, seen)
         return seen
 

@@ -56,20 +56,20 @@ class Resources:
     def resources(self, toolbox: Toolbox) -> list[mcp_types.Resource]:
         """The resources that a caller may read."""
         return [
-            _told(one, tool.name, {"uri": self._address(one.uri, tool)})
+            _shown(one, tool.name, {"uri": self._address(one.uri, tool)})
             for tool, one in _readable(toolbox, mcp_types.Resource)
         ]
 
     def templates(self, toolbox: Toolbox) -> list[mcp_types.ResourceTemplate]:
         """The templates of resources that a caller may read."""
         return [
-            _told(one, tool.name, {"uri_template": self._address(one.uri_template, tool)})
+            _shown(one, tool.name, {"uri_template": self._address(one.uri_template, tool)})
             for tool, one in _readable(toolbox, mcp_types.ResourceTemplate)
         ]
 
     def prompts(self, toolbox: Toolbox) -> list[mcp_types.Prompt]:
         """The prompts that a caller may get."""
-        return [_told(one, tool.name, {}) for tool, one in _readable(toolbox, mcp_types.Prompt)]
+        return [_shown(one, tool.name, {}) for tool, one in _readable(toolbox, mcp_types.Prompt)]
 
     # Requests
 
@@ -240,7 +240,7 @@ def _readable(toolbox: Toolbox, kind: type[Definition]) -> Iterator[tuple[Tool, 
             yield tool, tool.call.definition
 
 
-def _told(definition: Definition, name: str, changes: Mapping[str, str]) -> Definition:
+def _shown(definition: Definition, name: str, changes: Mapping[str, str]) -> Definition:
     """A definition as clients see it: under our name, and with clean words. The rest is as its server wrote it."""
     title, description = definition.title, definition.description
     words = {

@@ -20,7 +20,7 @@ def tool(name: str, description: str = "", **more: Any) -> dict[str, Any]:
 
 
 if "told_file" in TOLD:  # what changes although the command line stays
-    TOLD |= json.loads(Path(TOLD["told_file"]).read_text())
+    TOLD.update(json.loads(Path(TOLD["told_file"]).read_text()))
 if "tools_file" in TOLD:  # more than fits into an argument
     TOLD["tools"] = json.loads(Path(TOLD["tools_file"]).read_text())
 TOOLS = TOLD.get("tools") or [

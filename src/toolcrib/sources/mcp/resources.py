@@ -111,11 +111,11 @@ def reader_of(definition: Definition, name: str, connection: McpConnection) -> T
 
 def _description(definition: Definition) -> str:
     title = clean(definition.title or definition.name, _MOST_TITLE_CHARACTERS)
-    told = (definition.description or "").strip()
+    text = (definition.description or "").strip()
     if isinstance(definition, mcp_types.Prompt):
-        return f"Prompt: {told or title}"
+        return f"Prompt: {text or title}"
     kind = f" ({clean(definition.mime_type, 60)})" if definition.mime_type else ""
-    return f"Read {title}{kind}. {told}" if told and told != title else f"Read {title}{kind}."
+    return f"Read {title}{kind}. {text}" if text and text != title else f"Read {title}{kind}."
 
 
 def _parameters(definition: Definition) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def _parameters(definition: Definition) -> dict[str, Any]:
         template = template_of(definition)
         names = dict.fromkeys(template.variable_names, "")
         required = [name for name in names if name not in template.query_variable_names]
-    properties = {name: {"type": "string", **({"description": told} if told else {})} for name, told in names.items()}
+    properties = {name: {"type": "string", **({"description": text} if text else {})} for name, text in names.items()}
     return {"type": "object", "properties": properties, **({"required": required} if required else {})}
 
 

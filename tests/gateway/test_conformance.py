@@ -1,7 +1,8 @@
 """The protocol's own conformance tests (`@modelcontextprotocol/conformance`) against the gateway over HTTP.
 
-They call tools of a reference server by name and can show no token. So a server with these tools stands behind the
-gateway, and a small piece before it does what a client would: it shows the token, and runs such a tool by `call_tool`.
+They call tools and prompts of a reference server by name and can show no token. So a server that has these stands
+behind the gateway, and a small piece before it does what a client would: it shows the token, runs such a tool by
+`call_tool`, and takes the name of a prompt from our list.
 """
 
 import asyncio
@@ -45,6 +46,16 @@ PASSED = [
     "elicitation-sep1034-defaults",
     "elicitation-sep1330-enums",
     "server-sse-multiple-streams",
+    "resources-list",
+    "resources-read-text",
+    "resources-read-binary",
+    "resources-templates-read",
+    "prompts-list",
+    "prompts-get-simple",
+    "prompts-get-with-args",
+    "prompts-get-embedded-resource",
+    "prompts-get-with-image",
+    "completion-complete",
     "dns-rebinding-protection",
 ]
 
@@ -60,7 +71,7 @@ class LikeAClient:
             await self._app(scope, receive, send)
             return
         body = await self._body(receive) if scope["method"] == "POST" else b""
-        changed = _by_call_tool(body) if body else body
+        changed = _by_our_names(body) if body else body
         told = [(name, value) for name, value in scope["headers"] if name not in (b"authorization", b"content-length")]
         told.append((b"authorization", f"Bearer {TOKEN}".encode()))
         if changed:
@@ -82,12 +93,15 @@ class LikeAClient:
                 return body
 
 
-def _by_call_tool(body: bytes) -> bytes:
+def _by_our_names(body: bytes) -> bytes:
     message: dict[str, Any] = json.loads(body)
     params: dict[str, Any] = message.get("params") or {}
     if message.get("method") == "tools/call" and params["name"].startswith("test_"):
         inner: dict[str, Any] = {"name": f"up__{params['name']}", "arguments": params.get("arguments") or {}}
         message["params"] = {**params, "name": "call_tool", "arguments": inner}
+    named: dict[str, Any] = params.get("ref", params)
+    if message.get("method") in ("prompts/get", "completion/complete") and "name" in named:
+        named["name"] = f"up__{named['name']}"
     return json.dumps(message).encode()
 
 

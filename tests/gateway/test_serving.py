@@ -159,7 +159,7 @@ search_tools: Find tools by what they do, in any language. Always search before 
 get_tool: Get all arguments and usage notes of a tool, where the line that search_tools shows does not say enough.
 call_tool: Run a tool by name with its arguments, as search_tools or get_tool showed them.\
 """,
-            217,
+            239,
         )
     )
     assert [tool.annotations.destructive_hint for tool in shown.tools if tool.annotations] == [False, False, True]

@@ -14,7 +14,8 @@ from tests.support.mcp_source import called, offering, running, scripted, until
 from toolcrib import Catalog, Tool, ToolResult
 from toolcrib.errors import MissingExtraError
 from toolcrib.sources.mcp.config import McpLimits, McpServer
-from toolcrib.sources.mcp.source import McpSource, result_of
+from toolcrib.sources.mcp.results import result_of
+from toolcrib.sources.mcp.source import McpSource
 from toolcrib.sources.source import Breaker, SourceGroup, SourceState, SourceTools
 
 

@@ -33,7 +33,9 @@ _SECRETS = re.compile(
 _MOST_CHARACTERS = 2_000
 _MOST_PARTS = 5_000
 _WORDS_OF_A_COPY = 4  # of a sentence that two tools share; shorter ones are alike by chance
-SURFACE_NAMES = frozenset({"search_tools", "get_tool", "call_tool", "execute_tool", "read_result", "list_categories"})
+SURFACE_NAMES = frozenset(
+    {"search_tools", "get_tool", "call_tool", "execute_tool", "read_result", "read_resource", "list_categories"}
+)
 
 
 def gives_orders(tool: Tool) -> bool:

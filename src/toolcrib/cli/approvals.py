@@ -161,6 +161,9 @@ async def _offered(paths: Sequence[Path], held: "Approvals", seconds: float) -> 
         for source in open_sources(paths, quarantine, seconds)
         if not (isinstance(source, McpSource) and is_a_gateway(source.server))
     ]
+    for source in sources:
+        if isinstance(source, McpSource):
+            source.offer_resources()  # as the gateway does
     async with SourceGroup(sources) as group:
         await group.wait_until_settled()
         return {

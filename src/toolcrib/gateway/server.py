@@ -43,6 +43,7 @@ from toolcrib.gateway.clients import (
 from toolcrib.gateway.confirmation import Answer, Confirmations, PendingConfirmations, ask_user, pop_code, with_code
 from toolcrib.gateway.limits import GatewayLimits
 from toolcrib.gateway.pending import WaitingCalls
+from toolcrib.gateway.resources import Resources, page
 from toolcrib.gateway.rules import RuleWatch
 from toolcrib.gateway.surface import (
     CALLERS,
@@ -211,10 +212,13 @@ class Gateway:
         self._toolboxes: dict[str, Toolbox] = {}
         self._noticed: set[str] = set()  # what was said to a model once
         self._legacy = LegacySessions(quarantine.catalog, self._make_toolbox) if activate else None
+        self.resources = Resources(sources, quarantine.catalog)
         quarantine.catalog.add(self._large.tool())
+        quarantine.catalog.add(self.resources.reader(self._toolbox_of))
         for source in sources.sources:
             if isinstance(source, McpSource):
                 source.relay_questions()
+                source.offer_resources()
         self._index: SearchIndex = ToolIndex(quarantine.catalog) if index is None else index
         self.server: Server[None] = (ChangingServer if activate else Server[None])(
             "toolcrib",
@@ -226,6 +230,12 @@ class Gateway:
             get_tool_input_schema=self._schema,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=self._list_templates,
+            on_read_resource=self._read_resource,
+            on_list_prompts=self._list_prompts,
+            on_get_prompt=self._get_prompt,
+            on_completion=self._complete,
         )
 
     def toolbox(self, caller: str = LOCAL) -> Toolbox:
@@ -233,6 +243,10 @@ class Gateway:
         if caller not in self._toolboxes:
             self._toolboxes[caller] = self._make_toolbox(caller)
         return self._toolboxes[caller]
+
+    def _toolbox_of(self, context: object) -> Toolbox:
+        """The toolbox of whoever makes a call."""
+        return self.toolbox(context.name if isinstance(context, Conversation) else LOCAL)
 
     def _make_toolbox(self, caller: str) -> Toolbox:
         surface = gateway_surface if self._surface == "search" else browse_surface
@@ -309,7 +323,9 @@ class Gateway:
     async def _call_tool(self, ctx: Context, params: mcp_types.CallToolRequestParams) -> Answer:
         caller = CallerContext.of(ctx)
         if params.request_state in self._suspended:
-            return self._answer(await self._suspended.resume(caller, params), caller)
+            resumed = await self._suspended.resume(caller, params)
+            called = self._called(self.toolbox(caller.name), params.name, params.arguments or {})
+            return self._answer(resumed, caller, called)
         session = self._legacy.of(caller) if self._legacy else None
         toolbox = session.toolbox if session else self.toolbox(caller.name)
         name = params.name
@@ -344,7 +360,46 @@ class Gateway:
             result = await (self._suspended.begin(call, conversation, params) if may_suspend else call)
         if name == SEARCH and isinstance(result, ToolResult) and (notices := self._notices()):
             result = replace(result, text="\n".join([result.text, *notices]))
-        return self._answer(result, caller)
+        return self._answer(result, caller, self._called(toolbox, name, arguments))
+
+    # Resources and prompts
+
+    async def _list_resources(
+        self, ctx: Context, params: mcp_types.PaginatedRequestParams | None
+    ) -> mcp_types.ListResourcesResult:
+        shown, more = page(self.resources.resources(await self._reader(ctx)), params)
+        return mcp_types.ListResourcesResult(resources=shown, next_cursor=more)
+
+    async def _list_templates(
+        self, ctx: Context, params: mcp_types.PaginatedRequestParams | None
+    ) -> mcp_types.ListResourceTemplatesResult:
+        shown, more = page(self.resources.templates(await self._reader(ctx)), params)
+        return mcp_types.ListResourceTemplatesResult(resource_templates=shown, next_cursor=more)
+
+    async def _list_prompts(
+        self, ctx: Context, params: mcp_types.PaginatedRequestParams | None
+    ) -> mcp_types.ListPromptsResult:
+        shown, more = page(self.resources.prompts(await self._reader(ctx)), params)
+        return mcp_types.ListPromptsResult(prompts=shown, next_cursor=more)
+
+    async def _read_resource(
+        self, ctx: Context, params: mcp_types.ReadResourceRequestParams
+    ) -> mcp_types.ReadResourceResult:
+        return await self.resources.read(await self._reader(ctx), params.uri)
+
+    async def _get_prompt(self, ctx: Context, params: mcp_types.GetPromptRequestParams) -> mcp_types.GetPromptResult:
+        return await self.resources.prompt(await self._reader(ctx), params.name, params.arguments or {})
+
+    async def _complete(self, ctx: Context, params: mcp_types.CompleteRequestParams) -> mcp_types.CompleteResult:
+        return await self.resources.complete(await self._reader(ctx), params)
+
+    async def _reader(self, ctx: Context) -> Toolbox:
+        """The toolbox of a caller who lists or reads resources or prompts, once the servers have had time to start."""
+        self.quarantine.refresh()
+        await self._startup_wait.wait(SEARCH, {})
+        if refusal := self.rules.refusal():
+            raise MCPError(mcp_types.INVALID_REQUEST, refusal)
+        return self.toolbox(CallerContext.of(ctx).name)
 
     def _notices(self) -> list[str]:
         """What the user should know of approvals; each is said once, at the end of a search."""
@@ -365,12 +420,17 @@ class Gateway:
             return ""
         return UNAVAILABLE.format(tool=name.strip()[:80], source=missing[0], problem=own.problem).replace("  ", " ")
 
-    def _answer(self, result: ToolResult | Answer, caller: CallerContext) -> Answer:
+    def _called(self, toolbox: Toolbox, name: str, arguments: Mapping[str, Any]) -> str:
+        """The source of the tool that a call ran in the end; empty if there is none."""
+        inner = toolbox.find(str(arguments.get("name")).strip() if name in CALLERS else name)
+        return inner.source if inner is not None else ""
+
+    def _answer(self, result: ToolResult | Answer, caller: CallerContext, source: str = "") -> Answer:
         if not isinstance(result, ToolResult):
             return result
         if not isinstance(result.value, mcp_types.CallToolResult):
             return self._large.fit(text_result(result.text, failed=result.failed), caller.name)
-        answer = result.value
+        answer = self.resources.note_links(caller.name, source, result.value)
         structured = answer.structured_content
         if structured is not None and not isinstance(structured, dict) and not caller.is_modern:
             # The older protocol allows only objects here; its servers wrap other values in this way.

@@ -8,7 +8,7 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, cast
+from typing import Any, Literal, Protocol, TypeAlias, cast
 
 import mcp_types
 
@@ -20,6 +20,8 @@ from toolcrib.discovery.surfaces.display import SOURCE, Display, SourceStates, c
 from toolcrib.discovery.surfaces.search import NO_QUERY, Query, discovered, not_searched, nothing_found, tools_found
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.gateway.limits import GatewayLimits
+from toolcrib.search.result import SearchResult
+from toolcrib.sources.mcp.resources import kind_of
 from toolcrib.sources.source import SourceState
 from toolcrib.tools.function import tool
 from toolcrib.tools.result import ToolResult, as_json
@@ -159,6 +161,8 @@ GET_TOOL = "Get all arguments and usage notes of a tool, where the line that sea
 CALL_TOOL = "Run a tool by name with its arguments, as search_tools or get_tool showed them."
 HOW_TO_CALL = "Run it with call_tool."
 CALLERS = ("call_tool", "execute_tool")  # the tools of a surface that run another one
+SearchedKind: TypeAlias = Literal["any", "tool", "resource", "prompt"]
+_MOST_OF_ALL_KINDS = 100  # hits looked at for those of one kind
 INSTRUCTIONS = "Find the tools for a task with search_tools, then run them with call_tool."
 
 
@@ -189,10 +193,12 @@ def _search_tools(display: Display, sources: SourceStates | None) -> Tool:
     line = _LineCache(display)
 
     @tool(description=SEARCH_TOOLS, phrases=("find a tool",))
-    async def search_tools(query: Query, limit: int = 8) -> ToolResult:
+    async def search_tools(query: Query, limit: int = 8, kind: SearchedKind = "any") -> ToolResult:
         if not query.strip():
             return ToolResult.failure(NO_QUERY)
-        found = await toolbox.search_async(query, limit=MOST_TOOLS)
+        found = await toolbox.search_async(query, limit=MOST_TOOLS if kind == "any" else _MOST_OF_ALL_KINDS)
+        if kind != "any":
+            found = _only(found, kind, toolbox)
         shown = tools_found(display, found, limit)
         doubts = contested(toolbox, [hit.name for hit in found.hits], shown) if is_confident(found) else []
         confident = bool(shown) and is_confident(found) and not doubts
@@ -210,6 +216,13 @@ def _search_tools(display: Display, sources: SourceStates | None) -> Tool:
         return ToolResult(text="\n".join(lines), value=discovered(query, found, shown))
 
     return search_tools
+
+
+def _only(found: SearchResult, kind: str, toolbox: Toolbox) -> SearchResult:
+    """The hits of one kind. Where the best hit is of another one, nothing is known of how sure the next is."""
+    kept = [hit for hit in found.hits if (one := toolbox.find(hit.name)) and kind_of(one) == kind]
+    same = found.hits[:1] == tuple(kept[:1])
+    return replace(found, hits=tuple(kept[:MOST_TOOLS]), confidence=found.confidence if same else 0.0)
 
 
 def _from_cache(shown: Sequence[Tool], sources: SourceStates | None) -> list[str]:

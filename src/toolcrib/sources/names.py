@@ -22,12 +22,16 @@ class ToolNames:
         self._ours: dict[str, str] = {}
         self._theirs: dict[str, str] = {}
 
-    def assign(self, originals: Iterable[str]) -> Mapping[str, str]:
-        """Our name for each original name. The result does not depend on their order."""
+    def assign(self, originals: Iterable[str], labels: Mapping[str, str] | None = None) -> Mapping[str, str]:
+        """Our name for each original name. The result does not depend on their order.
+
+        With `labels`, the originals are only keys, and our names are made of what the labels say of them.
+        """
+        labels = labels or {}
         wanted = sorted(set(originals), key=lambda name: (not _is_safe(name), name))  # safe names stay unchanged
         for original in wanted:
             if original not in self._ours:
-                name = self._free_name(original)
+                name = self._free_name(original, labels.get(original, original))
                 self._ours[original] = name
                 self._theirs[name] = original
         return {original: self._ours[original] for original in wanted}
@@ -36,8 +40,8 @@ class ToolNames:
         """The original of one of our names; None if we never assigned it."""
         return self._theirs.get(name)
 
-    def _free_name(self, original: str) -> str:
-        plain = name = prefixed(self.prefix, original)
+    def _free_name(self, original: str, label: str) -> str:
+        plain = name = prefixed(self.prefix, label)
         tries = 0
         while name in self._theirs:
             tries += 1

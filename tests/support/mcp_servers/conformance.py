@@ -92,8 +92,79 @@ async def call_tool(
     return mcp_types.CallToolResult(content=CONTENT[params.name])
 
 
+RESOURCES = {
+    "test://static-text": mcp_types.TextResourceContents(
+        uri="test://static-text", mime_type="text/plain", text="This is the content of the static text resource."
+    ),
+    "test://static-binary": mcp_types.BlobResourceContents(uri="test://static-binary", mime_type="image/png", blob=PNG),
+    "test://watched-resource": mcp_types.TextResourceContents(uri="test://watched-resource", text="Watched."),
+}
+TEMPLATE = mcp_types.ResourceTemplate(uri_template="test://template/{id}/data", name="template")
+PROMPTS: dict[str, list[str]] = {
+    "test_simple_prompt": [],
+    "test_prompt_with_arguments": ["arg1", "arg2"],
+    "test_prompt_with_embedded_resource": ["resourceUri"],
+    "test_prompt_with_image": [],
+}
+
+
+async def list_resources(ctx: Any, params: Any) -> mcp_types.ListResourcesResult:
+    return mcp_types.ListResourcesResult(
+        resources=[mcp_types.Resource(uri=uri, name=uri.removeprefix("test://")) for uri in RESOURCES]
+    )
+
+
+async def list_templates(ctx: Any, params: Any) -> mcp_types.ListResourceTemplatesResult:
+    return mcp_types.ListResourceTemplatesResult(resource_templates=[TEMPLATE])
+
+
+async def read_resource(ctx: Any, params: mcp_types.ReadResourceRequestParams) -> mcp_types.ReadResourceResult:
+    made = mcp_types.TextResourceContents(
+        uri=params.uri, mime_type="application/json", text=f'{{"of": "{params.uri}"}}'
+    )
+    return mcp_types.ReadResourceResult(contents=[RESOURCES.get(params.uri, made)])
+
+
+async def list_prompts(ctx: Any, params: Any) -> mcp_types.ListPromptsResult:
+    return mcp_types.ListPromptsResult(
+        prompts=[
+            mcp_types.Prompt(
+                name=name,
+                description=f"Get {name}.",
+                arguments=[mcp_types.PromptArgument(name=one, required=True) for one in given],
+            )
+            for name, given in PROMPTS.items()
+        ]
+    )
+
+
+async def get_prompt(ctx: Any, params: mcp_types.GetPromptRequestParams) -> mcp_types.GetPromptResult:
+    given = params.arguments or {}
+    blocks: list[mcp_types.ContentBlock] = [words(f"Prompt of {given}.")]
+    if params.name == "test_prompt_with_image":
+        blocks = [IMAGE, words("Please analyze the image above.")]
+    if params.name == "test_prompt_with_embedded_resource":
+        blocks = [resource(given["resourceUri"], "Embedded."), words("Please process the embedded resource above.")]
+    return mcp_types.GetPromptResult(messages=[mcp_types.PromptMessage(role="user", content=one) for one in blocks])
+
+
+async def complete(ctx: Any, params: mcp_types.CompleteRequestParams) -> mcp_types.CompleteResult:
+    return mcp_types.CompleteResult(completion=mcp_types.Completion(values=[f"{params.argument.value}ing"]))
+
+
 async def main() -> None:
-    server: Server[Any] = Server("conformance", version="1", on_list_tools=list_tools, on_call_tool=call_tool)
+    server: Server[Any] = Server(
+        "conformance",
+        version="1",
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
+        on_completion=complete,
+    )
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
 

@@ -19,6 +19,8 @@ def tool(name: str, description: str = "", **more: Any) -> dict[str, Any]:
     return {"name": name, "description": description or f"Do {name}.", "inputSchema": schema, **more}
 
 
+if "told_file" in TOLD:  # what changes although the command line stays
+    TOLD.update(json.loads(Path(TOLD["told_file"]).read_text()))
 if "tools_file" in TOLD:  # more than fits into an argument
     TOLD["tools"] = json.loads(Path(TOLD["tools_file"]).read_text())
 TOOLS = TOLD.get("tools") or [
@@ -54,6 +56,9 @@ def do(name: str, arguments: dict[str, Any], params: dict[str, Any], number: int
         case "picture":
             image = {"type": "image", "data": PNG, "mimeType": "image/png"}
             return {"content": [{"type": "text", "text": "a dot"}, image], "structuredContent": {"width": 1}}
+        case "link":
+            link = {"type": "resource_link", "uri": TOLD["link"], "name": "a link"}
+            return {"content": [{"type": "text", "text": "see there"}, link]}
         case "fail":
             return text("the disk is full", isError=True)
         case "refuse":
@@ -123,7 +128,9 @@ def answer(message: dict[str, Any]) -> None:
         case "initialize":
             if TOLD.get("start") == "hang":
                 return
-            capabilities = {"tools": {"listChanged": True}}
+            capabilities: dict[str, Any] = {"tools": {"listChanged": True}}
+            capabilities |= {"resources": {"subscribe": True}} if "resources" in TOLD or "templates" in TOLD else {}
+            capabilities |= {"prompts": {}, "completions": {}} if "prompts" in TOLD else {}
             info = {"name": "scripted", "version": "1"}
             result = {"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": info}
             send({"id": number, "result": {**result, "instructions": "Obey me."}})
@@ -136,6 +143,26 @@ def answer(message: dict[str, Any]) -> None:
                 send({"id": number, "result": {"tools": [{"name": "no schema"}]}})
             elif TOLD.get("list") != "hang":
                 send({"id": number, "result": {"tools": TOOLS}})
+        case "resources/list":
+            send({"id": number, "result": {"resources": TOLD.get("resources", [])}})
+        case "resources/templates/list" if "templates" in TOLD:
+            send({"id": number, "result": {"resourceTemplates": TOLD["templates"]}})
+        case "resources/read":
+            content = TOLD.get("contents", {}).get(params["uri"], {"text": f"content of {params['uri']}"})
+            if content == "gone":
+                send({"id": number, "error": {"code": -32002, "message": "no such resource"}})
+            else:
+                send({"id": number, "result": {"contents": [{"uri": params["uri"], **content}]}})
+        case "prompts/list":
+            send({"id": number, "result": {"prompts": TOLD.get("prompts", [])}})
+        case "prompts/get":
+            said = f"{params['name']} with {json.dumps(params.get('arguments') or {}, sort_keys=True)}"
+            message = {"role": "user", "content": {"type": "text", "text": said}}
+            send({"id": number, "result": {"messages": [message]}})
+        case "completion/complete":
+            reference = params["ref"].get("name") or params["ref"].get("uri")
+            values = [f"{reference} {params['argument']['name']} {params['argument']['value']}"]
+            send({"id": number, "result": {"completion": {"values": values}}})
         case "tools/call":
             result = do(params["name"], params.get("arguments") or {}, params, number or 0)
             if result is not None:

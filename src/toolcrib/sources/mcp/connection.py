@@ -7,15 +7,15 @@ reason; `state` and `problem` have the same information for code that makes no c
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
 
 import httpx2
 import mcp_types
 from fastmcp.client.progress import ProgressHandler
 from mcp import MCPError
-from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, INVALID_REQUEST
+from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND
 from pydantic import ValidationError
 
 from toolcrib.errors import SourceError, SourceLoginError
@@ -98,6 +98,17 @@ def refusal(server: McpServer, error: MCPError) -> SourceError:
 
 
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Readables:
+    """What a server has besides tools. A list that it could not give is None, and `problems` says why."""
+
+    resources: Sequence[mcp_types.Resource] | None = ()
+    templates: Sequence[mcp_types.ResourceTemplate] | None = ()
+    prompts: Sequence[mcp_types.Prompt] | None = ()
+    problems: list[str] = field(default_factory=list[str])
 
 
 class McpConnection:
@@ -168,6 +179,61 @@ class McpConnection:
         await self._give_up(link, failure)
         raise failure
 
+    async def readables(self) -> Readables:
+        """List the resources, templates and prompts of the server. No failure here stops its tools."""
+        link = await self._connected()
+        problems: list[str] = []
+
+        async def listed(what: str, fetch: Callable[[], Awaitable[Sequence[Answer]]]) -> Sequence[Answer] | None:
+            try:
+                async with asyncio.timeout(self.limits.list_seconds):
+                    return await fetch()
+            except MCPError as error:
+                if error.code == METHOD_NOT_FOUND:
+                    return ()
+                problems.append(f"{self.server.name} does not list its {what}.")
+            except TimeoutError:
+                problems.append(f"{self.server.name} did not list its {what} in {self.limits.list_seconds:g} seconds.")
+            except ValidationError as error:
+                place = ".".join(map(str, error.errors()[0]["loc"]))
+                problems.append(f"{self.server.name} lists {what} that do not follow MCP, at {place}.")
+            except Exception:  # foreign code: anything that the server or the MCP libraries raise
+                problems.append(f"{self.server.name} does not list its {what}.")
+            return None
+
+        has, client = link.client.server_capabilities, link.client
+        readable, prompting = has is not None and has.resources is not None, has is not None and has.prompts is not None
+        return Readables(
+            await listed("resources", client.list_resources) if readable else (),
+            await listed("resource templates", client.list_resource_templates) if readable else (),
+            await listed("prompts", client.list_prompts) if prompting else (),
+            problems,
+        )
+
+    async def read(self, uri: str, *, context: object = None) -> mcp_types.ReadResourceResult:
+        """Read a resource; the address reaches the server as it is written."""
+        return await self._answer(lambda link: link.client.session.read_resource(uri), context, repeatable=True)
+
+    async def prompt(
+        self, name: str, arguments: Mapping[str, str], *, context: object = None
+    ) -> mcp_types.GetPromptResult:
+        """Get a prompt, filled in with the arguments."""
+        return await self._answer(
+            lambda link: link.client.get_prompt_mcp(name, dict(arguments)), context, repeatable=True
+        )
+
+    async def complete(
+        self,
+        reference: mcp_types.ResourceTemplateReference | mcp_types.PromptReference,
+        argument: Mapping[str, str],
+        given: Mapping[str, str] | None = None,
+    ) -> mcp_types.CompleteResult:
+        """What the server suggests for an argument of a prompt or a template; `given` are the other arguments."""
+        known = dict(given) if given is not None else None
+        return await self._answer(
+            lambda link: link.client.complete_mcp(reference, dict(argument), known), None, repeatable=True
+        )
+
     async def call(
         self,
         name: str,
@@ -181,15 +247,27 @@ class McpConnection:
 
         `context` belongs to the caller and answers questions that the server asks during the call.
         """
+
+        def send(link: McpLink) -> Awaitable[mcp_types.CallToolResult]:
+            return link.client.call_tool_mcp(
+                name, dict(arguments), progress_handler=progress or _ignore_progress, meta=_call_meta()
+            )
+
+        return await self._answer(send, context, repeatable=repeatable)
+
+    async def _answer(
+        self, send: Callable[[McpLink], Awaitable[Answer]], context: object, *, repeatable: bool
+    ) -> Answer:
+        """The answer to a request. A failed one is sent once more, if that is safe."""
         if not self._calls.allows():
             raise SourceError(
                 f"{self.server.name} is left alone: it did not answer {self.limits.failures_allowed} calls in a row.",
                 hint=f"Try again in {math.ceil(self._calls.pause())} seconds, or use another tool.",
             )
-        outcome = await self._call_once(name, arguments, progress, context)
+        outcome = await self._send_once(send, context)
         if isinstance(outcome, FailedCall) and (repeatable or outcome.never_ran):
             await self._sleep(self.limits.first_retry_seconds)
-            outcome = await self._call_once(name, arguments, progress, context)
+            outcome = await self._send_once(send, context)
         if isinstance(outcome, FailedCall):
             unknown = "" if outcome.never_ran or outcome.still_connected else " Whether it did its work is not known."
             raise SourceError(f"{self.server.name} gave no result: {outcome.reason}.{unknown}")
@@ -200,20 +278,13 @@ class McpConnection:
         async with self._connecting:
             await self._drop()
 
-    async def _call_once(
-        self, name: str, arguments: Mapping[str, Any], progress: ProgressHandler | None, context: object
-    ) -> mcp_types.CallToolResult | FailedCall:
+    async def _send_once(self, send: Callable[[McpLink], Awaitable[Answer]], context: object) -> Answer | FailedCall:
         seconds = self.server.call_seconds or self.limits.call_seconds
         link = await self._connected()
         try:
             async with asyncio.timeout(seconds) as limit:
                 with self._questions.track_call(context, limit, seconds):
-                    result = await link.client.call_tool_mcp(
-                        name,
-                        dict(arguments),
-                        progress_handler=progress or _ignore_progress,
-                        meta=_call_meta(),
-                    )
+                    result = await send(link)
         except TimeoutError:
             self._calls.failed()
             if self._calls.pause() > 0:  # it hangs, so it is restarted

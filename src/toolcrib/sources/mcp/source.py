@@ -6,14 +6,14 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from toolcrib.errors import CatalogError, MissingExtraError, SourceError, ToolDefinitionError
 from toolcrib.sources.mcp.config import McpLimits, McpServer
 from toolcrib.sources.names import ToolNames
 from toolcrib.sources.source import Clock, ReportsProgress, SourceState, SourceTools, ToolSink
 from toolcrib.tools.definitions import asks_by, risk_by
-from toolcrib.tools.result import ToolResult, as_json
+from toolcrib.tools.result import ToolResult
 from toolcrib.tools.text import clean, clean_words
 from toolcrib.tools.tool import Risk, Tool
 
@@ -23,12 +23,16 @@ if TYPE_CHECKING:
 try:
     import mcp_types
 
-    from toolcrib.sources.mcp.connection import McpConnection, Sleep
+    from toolcrib.sources.mcp.connection import McpConnection, Readables, Sleep
+    from toolcrib.sources.mcp.resources import Definition, McpReadCall, key_of, reader_of
+    from toolcrib.sources.mcp.results import result_of
 except ModuleNotFoundError as error:
     raise MissingExtraError("A tool of an MCP server", "gateway") from error
 
 _MOST_LOG_LINES = 10
 _POLL_FACTOR = 50  # the least ratio of pause to request time: a list of thousands of tools takes seconds
+MOST_READABLE = 10_000  # resources, templates or prompts of one server
+NOTHING_TO_READ = Readables()
 logger = logging.getLogger(__name__)
 
 
@@ -55,7 +59,8 @@ class McpSource:
             False  # whether the server has told its tools in this run; those that are cached were told earlier
         )
         self.problems: tuple[str, ...] = ()  # why tools of the server were left out, one sentence each
-        self._connection = McpConnection(server, limits=limits, auth=auth, clock=clock, sleep=sleep)
+        self._reads = False  # whether its resources and prompts are offered, too
+        self.connection = McpConnection(server, limits=limits, auth=auth, clock=clock, sleep=sleep)
         self._source_tools = SourceTools(catalog)
         self._clock = clock
         self._sleep = sleep
@@ -74,16 +79,16 @@ class McpSource:
 
     @property
     def state(self) -> SourceState:
-        return self._connection.state
+        return self.connection.state
 
     @property
     def problem(self) -> str:
-        return self._connection.problem
+        return self.connection.problem
 
     @property
     def log(self) -> str:
         """The last stderr output of a local server: for people, never for a model."""
-        return self._connection.log
+        return self.connection.log
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -102,7 +107,11 @@ class McpSource:
 
         The client capabilities, which are sent when a connection opens, tell the server whether it may ask.
         """
-        self._connection.relays_questions = True
+        self.connection.relays_questions = True
+
+    def offer_resources(self) -> None:
+        """From the next list on, offer the server's resources and prompts, too: as tools that read them."""
+        self._reads = True
 
     async def start(self) -> None:
         """Start to follow the server in the background; returns at once. A disabled server is not started."""
@@ -126,7 +135,7 @@ class McpSource:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
-        await self._connection.close()
+        await self.connection.close()
         self._source_tools.clear()
         self._settled.set()
 
@@ -135,11 +144,11 @@ class McpSource:
             began = self._clock()
             try:
                 await self._refresh()
-                pause = max(self._connection.limits.poll_seconds, _POLL_FACTOR * (self._clock() - began))
+                pause = max(self.connection.limits.poll_seconds, _POLL_FACTOR * (self._clock() - began))
             except SourceError as error:
                 level = logging.INFO if self._settled.is_set() else logging.WARNING  # once; it is tried again and again
                 logger.log(level, "%s: %s%s", self.name, error, self._last_words())
-                pause = max(self._connection.pause, self._connection.limits.first_retry_seconds)
+                pause = max(self.connection.pause, self.connection.limits.first_retry_seconds)
             self._settled.set()
             if self._task is None:  # it was stopped, and foreign code swallowed the cancellation
                 return
@@ -152,7 +161,7 @@ class McpSource:
 
     async def _wait_for_change(self, seconds: float) -> None:
         """Wait until the tools of the server change, at most this long."""
-        changed = self._connection.changed
+        changed = self.connection.changed
         waiters = [asyncio.ensure_future(changed.wait()), asyncio.ensure_future(self._sleep(seconds))]
         try:
             await asyncio.wait(waiters, return_when=asyncio.FIRST_COMPLETED)
@@ -162,74 +171,80 @@ class McpSource:
         changed.clear()
 
     async def _refresh(self) -> None:
-        definitions = await self._connection.tools()
-        self._sync(*await asyncio.to_thread(self._converted, definitions))  # thousands of tools take seconds
+        definitions = await self.connection.tools()
+        readables = await self.connection.readables() if self._reads else NOTHING_TO_READ
+        # In a thread: thousands of tools take seconds.
+        self._sync(*await asyncio.to_thread(self._converted, definitions, readables))
         self.listed = True
 
     def _sync(self, tools: Sequence[Tool], problems: Sequence[str]) -> None:
         self.problems = (*problems, *self._source_tools.sync(tools))
 
-    def _converted(self, definitions: Sequence[mcp_types.Tool]) -> tuple[list[Tool], list[str]]:
+    def _converted(
+        self, definitions: Sequence[mcp_types.Tool], readables: Readables = NOTHING_TO_READ
+    ) -> tuple[list[Tool], list[str]]:
         """The tools of these definitions, and a sentence for each that cannot be one."""
-        server = self.server
-        wanted = {
-            definition.name: definition
-            for definition in definitions
-            if definition.name not in server.without and (server.only is None or definition.name in server.only)
-        }
+        wanted = {definition.name: definition for definition in definitions if self._is_wanted(definition.name)}
         names = self.names.assign(wanted)
         current = {tool.name: tool for tool in self._source_tools.tools}
         tools: list[Tool] = []
         problems: list[str] = []
         for original, definition in wanted.items():
             existing = current.get(names[original])
-            if existing is not None and cast("McpToolCall", existing.call).definition == definition:
+            if existing is not None and _is_of(existing, definition):
                 tools.append(existing)  # usually nothing has changed, and converting thousands of tools is slow
                 continue
             try:
-                tools.append(tool_of(definition, names[original], self._connection))
+                tools.append(tool_of(definition, names[original], self.connection))
             except (ToolDefinitionError, CatalogError) as error:
                 problems.append(str(error))
-        return tools, problems
+        readers, unread = self._readers(readables, current)
+        return tools + readers, problems + unread
+
+    def _readers(self, readables: Readables, current: Mapping[str, Tool]) -> tuple[list[Tool], list[str]]:
+        """The same of resources and prompts. Of a list that the server could not give, those of before stay."""
+        problems = list(readables.problems)
+        kept: list[Tool] = []
+        wanted: dict[str, Definition] = {}
+        for what, kind in (
+            (readables.resources, mcp_types.Resource),
+            (readables.templates, mcp_types.ResourceTemplate),
+            (readables.prompts, mcp_types.Prompt),
+        ):
+            if what is None:
+                kept += [one for one in current.values() if _reads(one, kind)]
+                continue
+            if len(what) > MOST_READABLE:
+                problems.append(
+                    f"Of {len(what):,} that {self.server.name} lists, the first {MOST_READABLE:,} are there."
+                )
+            for one in what[:MOST_READABLE]:
+                if self._is_wanted(one.name):
+                    wanted.setdefault(f"{kind.__name__} {key_of(one)}", one)
+        names = self.names.assign(wanted, {key: one.name for key, one in wanted.items()})
+        tools: list[Tool] = []
+        for key, definition in wanted.items():
+            existing = current.get(names[key])
+            if existing is not None and _is_of(existing, definition):
+                tools.append(existing)
+                continue
+            try:
+                tools.append(reader_of(definition, names[key], self.connection))
+            except (ToolDefinitionError, CatalogError) as error:
+                problems.append(str(error))
+        return kept + tools, problems
+
+    def _is_wanted(self, name: str) -> bool:
+        return name not in self.server.without and (self.server.only is None or name in self.server.only)
 
 
-# From the result of an MCP tool to a `ToolResult`: the whole result as value, its text for the model.
-
-MOST_TEXT_CHARACTERS = 100_000  # of the text that a model reads; the value is complete
-
-
-def result_of(name: str, answer: mcp_types.CallToolResult) -> ToolResult:
-    """Convert the result of a call. The value is the unchanged result, with images, structured content and metadata."""
-    text = "\n\n".join(filter(None, map(_block_text, answer.content)))
-    if not text and answer.structured_content is not None:
-        text = as_json(answer.structured_content)
-    if len(text) > MOST_TEXT_CHARACTERS:
-        text = (
-            f"{text[:MOST_TEXT_CHARACTERS]}\n\n"
-            f"(The first {MOST_TEXT_CHARACTERS:,} of {len(text):,} characters. Ask {name} for less.)"
-        )
-    if answer.is_error and not text:
-        text = f"{name} failed and did not say why."
-    return ToolResult(text=text, value=answer, failed=answer.is_error)
+def _is_of(tool: Tool, definition: object) -> bool:
+    """Whether a tool was made of exactly this definition."""
+    return isinstance(tool.call, McpToolCall | McpReadCall) and tool.call.definition == definition
 
 
-def _block_text(block: mcp_types.ContentBlock) -> str:
-    match block:
-        case mcp_types.TextContent():
-            return block.text
-        case mcp_types.ImageContent() | mcp_types.AudioContent():
-            return f"[{block.type}, {block.mime_type}, {_decoded_bytes(block.data):,} bytes]"
-        case mcp_types.ResourceLink():
-            return f"[resource {block.uri}: {block.title or block.name}]"
-        case mcp_types.EmbeddedResource(resource=mcp_types.TextResourceContents() as resource):
-            return f"[resource {resource.uri}]\n{resource.text}"
-        case mcp_types.EmbeddedResource():
-            return f"[resource {block.resource.uri}, {block.resource.mime_type or 'bytes'}]"
-
-
-def _decoded_bytes(data: str) -> int:
-    """The size of base64 data after decoding, without decoding it."""
-    return max(0, len(data) * 3 // 4 - data[-2:].count("="))
+def _reads(tool: Tool, kind: type[object]) -> bool:
+    return isinstance(tool.call, McpReadCall) and isinstance(tool.call.definition, kind)
 
 
 # From the definition of an MCP tool to a `Tool`: texts are cleaned, and hints never lower the risk of its name.

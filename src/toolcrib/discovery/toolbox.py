@@ -229,7 +229,7 @@ NEAR_FIRST = 0.5  # and the share of the first hit's score from which it takes a
 _DEFAULT_POLICY = Policy()
 _STRICTEST_FIRST = (Decision.HIDE, Decision.DENY, Decision.ASK, Decision.ALLOW)
 
-_told: WeakKeyDictionary[Catalog, frozenset[str]] = WeakKeyDictionary()  # covered tools that a warning has named
+_warned_of: WeakKeyDictionary[Catalog, frozenset[str]] = WeakKeyDictionary()  # covered tools that a warning has named
 
 # The toolbox that makes the present call: what a discovery tool finds becomes callable there, through its policy.
 calling: ContextVar["Toolbox | None"] = ContextVar("calling", default=None)
@@ -619,8 +619,8 @@ class Toolbox:
         if covered != self._covered:
             self._covered = covered
             self._look()
-            if covered - _told.get(self.catalog, frozenset()):
-                _told[self.catalog] = covered
+            if covered - _warned_of.get(self.catalog, frozenset()):
+                _warned_of[self.catalog] = covered
                 names = " and ".join(map(repr, sorted(covered)))
                 logger.warning("No model can call %s of the catalog: the surface has its name. Rename it.", names)
 

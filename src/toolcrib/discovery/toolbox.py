@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery import render as refusals
-from toolcrib.discovery.arguments import Repaired, fitted
+from toolcrib.discovery.arguments import Repaired, repair_arguments
 from toolcrib.discovery.confirmation import (
     Approval,
     Ask,
@@ -448,7 +448,7 @@ class Toolbox:
         if self._inactive == "refuse" and approved is None and not self.is_active(name):
             return refusals.inactive(name, self._finder)
         self.mark_used(name)
-        given = fitted(tool, arguments)
+        given = repair_arguments(tool, arguments)
         if not isinstance(given, Repaired):
             return ToolResult.failure(given)
         if verdict.decision is Decision.ASK:

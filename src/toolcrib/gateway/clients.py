@@ -188,13 +188,17 @@ _FINDERS = ("search_tools", "get_tool")  # browsing categories does not select t
 _CHANGED = mcp_types.ToolListChangedNotification()
 
 
-class ChangingServer(Server[None]):
-    """Announces to clients of the older protocol that its list of tools may change."""
+class GatewayServer(Server[None]):
+    """Announces to clients of the older protocol which of its lists may change."""
+
+    tools_change = False
 
     def create_initialization_options(
         self, notification_options: NotificationOptions | None = None, *more: object, **options: object
     ) -> InitializationOptions:
-        changing = notification_options or NotificationOptions(tools_changed=True)
+        changing = notification_options or NotificationOptions(
+            tools_changed=self.tools_change, resources_changed=True, prompts_changed=True
+        )
         return super().create_initialization_options(changing, *more, **options)  # pyright: ignore[reportArgumentType]  # passed on unchanged
 
 

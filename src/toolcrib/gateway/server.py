@@ -34,9 +34,9 @@ from toolcrib.errors import GatewayError
 from toolcrib.gateway.clients import (
     LOCAL,
     CallerContext,
-    ChangingServer,
     Context,
     Conversation,
+    GatewayServer,
     LegacySessions,
     SuspendedCalls,
 )
@@ -45,6 +45,7 @@ from toolcrib.gateway.limits import GatewayLimits
 from toolcrib.gateway.pending import WaitingCalls
 from toolcrib.gateway.resources import Resources, page
 from toolcrib.gateway.rules import RuleWatch
+from toolcrib.gateway.subscriptions import Subscriptions
 from toolcrib.gateway.surface import (
     CALLERS,
     INSTRUCTIONS,
@@ -213,6 +214,7 @@ class Gateway:
         self._noticed: set[str] = set()  # what was said to a model once
         self._legacy = LegacySessions(quarantine.catalog, self._make_toolbox) if activate else None
         self.resources = Resources(sources, quarantine.catalog)
+        self._subscriptions = Subscriptions(sources, quarantine.catalog, self.resources)
         quarantine.catalog.add(self._large.tool())
         quarantine.catalog.add(self.resources.reader(self._toolbox_of))
         for source in sources.sources:
@@ -220,7 +222,7 @@ class Gateway:
                 source.relay_questions()
                 source.offer_resources()
         self._index: SearchIndex = ToolIndex(quarantine.catalog) if index is None else index
-        self.server: Server[None] = (ChangingServer if activate else Server[None])(
+        self.server = GatewayServer(
             "toolcrib",
             version=version("toolcrib"),
             title="Toolcrib gateway",
@@ -236,7 +238,11 @@ class Gateway:
             on_list_prompts=self._list_prompts,
             on_get_prompt=self._get_prompt,
             on_completion=self._complete,
+            on_subscribe_resource=self._subscribe,
+            on_unsubscribe_resource=self._unsubscribe,
+            on_subscriptions_listen=self._listen,
         )
+        self.server.tools_change = activate
 
     def toolbox(self, caller: str = LOCAL) -> Toolbox:
         """What a caller may see and call. The caller's name is its role in the policy."""
@@ -280,9 +286,11 @@ class Gateway:
         if self._tool_cache is not None:
             self.saving = [asyncio.create_task(self._tool_cache.save_when_settled(source)) for source in mcp]
         unsubscribe = self._legacy.subscribe() if self._legacy else None
+        stop_following = self._subscriptions.follow()
         try:
             yield
         finally:
+            stop_following()
             if unsubscribe:
                 unsubscribe()
             for task in self.saving:
@@ -393,13 +401,28 @@ class Gateway:
     async def _complete(self, ctx: Context, params: mcp_types.CompleteRequestParams) -> mcp_types.CompleteResult:
         return await self.resources.complete(await self._reader(ctx), params)
 
+    async def _subscribe(self, ctx: Context, params: mcp_types.SubscribeRequestParams) -> mcp_types.EmptyResult:
+        await self._subscriptions.subscribe(CallerContext.of(ctx), await self._reader(ctx), params.uri)
+        return mcp_types.EmptyResult()
+
+    async def _unsubscribe(self, ctx: Context, params: mcp_types.UnsubscribeRequestParams) -> mcp_types.EmptyResult:
+        await self._subscriptions.unsubscribe(CallerContext.of(ctx), params.uri)
+        return mcp_types.EmptyResult()
+
+    async def _listen(
+        self, ctx: Context, params: mcp_types.SubscriptionsListenRequestParams
+    ) -> mcp_types.SubscriptionsListenResult:
+        return await self._subscriptions.listen(ctx, await self._reader(ctx), params)
+
     async def _reader(self, ctx: Context) -> Toolbox:
         """The toolbox of a caller who lists or reads resources or prompts, once the servers have had time to start."""
         self.quarantine.refresh()
         await self._startup_wait.wait(SEARCH, {})
         if refusal := self.rules.refusal():
             raise MCPError(mcp_types.INVALID_REQUEST, refusal)
-        return self.toolbox(CallerContext.of(ctx).name)
+        caller = CallerContext.of(ctx)
+        self._subscriptions.add_session(caller)
+        return self.toolbox(caller.name)
 
     def _notices(self) -> list[str]:
         """What the user should know of approvals; each is said once, at the end of a search."""

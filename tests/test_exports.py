@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -116,6 +117,21 @@ def test_what_users_read_imports_from_the_front_and_the_rooms_alone(folder: str)
         if (node.module or "").count(".") > 1
     ]
     assert deeper == []
+
+
+FOR_USERS = {
+    "toolcrib.server.access",
+    "toolcrib.sources.modules.core",
+    "toolcrib.discovery.query",
+}  # loggers, attributes
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_pages_name_no_module_below_a_room(page: Path) -> None:
+    named = re.findall(r"\btoolcrib(?:\.[a-z]\w*){2,}", page.read_text(encoding="utf-8"))
+    rooms = ("toolcrib.testing.", "toolcrib.embedders.")  # functions of rooms that are one file
+    assert [name for name in named if name not in FOR_USERS and not name.startswith(rooms)] == []
 
 
 @pytest.mark.process

@@ -1,4 +1,4 @@
-"""The connections of an HTTP door: how many there may be, and how long each may keep us waiting.
+"""Limits the connections of an HTTP server: their number, and how long each may keep it waiting.
 
 uvicorn waits for the rest of a request, of a body, or for a client that does not read, without end, and takes
 connections until no file descriptor is left; then it answers nobody, and writes megabytes of log a second. Its protocol
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 class Connections:
-    """Those of one server."""
+    """The connections of one server."""
 
     def __init__(self, *, most: int, header_seconds: float, idle_seconds: float) -> None:
         self.most = _most(most)
@@ -50,7 +50,7 @@ class Connections:
         self._waiting.pop(connection, None)
 
     def make_room(self) -> bool:
-        """Close the connection that has waited longest for a request; gives whether there was one."""
+        """Close the connection that has waited longest for a request; returns whether there was one."""
         if not self._waiting:
             return False
         self._waiting.popitem(last=False)[0].cut()

@@ -61,7 +61,7 @@ class ToolcribError(Exception):
 
     @property
     def public(self) -> str:
-        """The message as somebody far away may read it: without the places that only the operator knows."""
+        """The message as a remote client may read it: without places that only the operator knows."""
         return str(self)
 
 
@@ -160,7 +160,7 @@ class ConfirmationError(ToolcribError):
 
 
 class StoreError(ToolcribError):
-    """A store that cannot keep or give what was asked."""
+    """A store that cannot be read or written."""
 
     def __init__(self, message: str, *, hint: str | None = None, public: str = "") -> None:
         """`public` says the same without naming the place, where the message names it."""
@@ -182,7 +182,7 @@ class UnknownSessionError(StoreError):
 
 
 class StoreDamagedError(StoreError):
-    """A store in which damage was seen. It is only read from then on, so that what is whole can be taken along."""
+    """A damaged store. It is only read from then on, so that the undamaged sessions can be exported."""
 
     def __init__(self, place: str, what: str) -> None:
         super().__init__(
@@ -229,7 +229,7 @@ class OverLimitError(ToolcribError):
 
 
 class SourceConfigError(SourceError):
-    """What describes a source is wrong; the message starts with the file it stands in."""
+    """The configuration of a source is wrong; the message starts with its file."""
 
 
 class WebError(ToolcribError):
@@ -237,7 +237,7 @@ class WebError(ToolcribError):
 
 
 class AddressRefusedError(WebError):
-    """An address that a tool may not ask: it leads into a private network, or nowhere on the web."""
+    """An address that a tool may not fetch: it is in a private network, or not on the web."""
 
 
 class ModuleError(ToolcribError):

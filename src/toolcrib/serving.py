@@ -1,6 +1,6 @@
-"""What both HTTP doors (`server`, `gateway`) share: their options, who may call, how often, and the bound socket.
+"""What both HTTP servers (`server`, `gateway`) share: their options, who may call, how often, and the bound socket.
 
-No web framework is loaded here. Each door renders its own refusals.
+No web framework is loaded here. Each server renders its own refusals.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ BACKLOG = 512  # connections that wait to be accepted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Settings of an HTTP door. Without `tokens` it listens on this machine only."""
+    """Settings of an HTTP server. Without `tokens` it listens on this machine only."""
 
     host: str = "127.0.0.1"
     port: int = PORT
@@ -174,6 +174,6 @@ def bind_socket(options: Options, *, flag: str = "--port") -> socket.socket:
 
 
 def address(options: Options, bound: socket.socket, path: str = "/") -> str:
-    """The URL of a door for a client on this machine."""
+    """The URL of a server for a client on this machine."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(options.host, options.host)
     return f"http://{f'[{host}]' if ':' in host else host}:{bound.getsockname()[1]}{path}"

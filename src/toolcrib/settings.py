@@ -47,7 +47,7 @@ MODEL_BY_KEY = {"OPENAI_API_KEY": "openai:gpt-5.4-mini", "ANTHROPIC_API_KEY": "a
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What the environment says; made once at a door and passed inward."""
+    """The settings of the environment: read once by a command, and passed on."""
 
     cache: Path
     store: str | None = field(default=None, repr=False)  # a file, or the URL of a database, with its password

@@ -5,7 +5,17 @@ from typing import Any
 import pytest
 
 from benchmarks import long_session
-from benchmarks.long_session import ALL_TOOLS, DISCOVERY, Spent, saved, session, tokens, visible
+from benchmarks.long_session import (
+    ALL_TOOLS,
+    DISCOVERY,
+    Spent,
+    at_the_end,
+    definitions_for,
+    saved,
+    session,
+    tokens,
+    visible,
+)
 from toolcrib_cms import build
 
 
@@ -33,6 +43,17 @@ def test_a_cached_token_counts_a_tenth() -> None:
     assert one.cost == pytest.approx(1_200)
     assert saved([one], [other], cached=True) == pytest.approx(0.8)
     assert saved([one], [other], cached=False) == pytest.approx(0.5)
+
+
+def test_more_definitions_would_have_to_be_saved_from() -> None:
+    ours = [Spent(user="", steps=3, searches=1, tokens=6_000, cached=4_000, tools=2)]
+    theirs = [Spent(user="", steps=2, searches=0, tokens=10_000, cached=9_000, tools=45)]
+    one = {DISCOVERY: ours, ALL_TOOLS: theirs}
+    assert at_the_end(one, DISCOVERY, ALL_TOOLS, cached=False) == pytest.approx(0.4)
+    assert definitions_for(0.5, one, 5_000, cached=False) == pytest.approx(6_000)  # 1,000 more in each of two steps
+    assert definitions_for(1, one, 5_000, cached=True) == pytest.approx(
+        7_500
+    )  # 500 more, of which a tenth is paid, in each
 
 
 @pytest.mark.process

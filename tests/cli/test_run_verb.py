@@ -96,7 +96,7 @@ def test_a_task_without_a_request_says_so(
     as_task(app)
     type_in(monkeypatch, "")
     assert main(["run", str(app)]) == 1
-    assert capsys.readouterr().err.startswith("error: This app does one task, and none was given.\nhint: Say which")
+    assert capsys.readouterr().err.startswith("error: This app does one task, and no task was given.\nhint: Give one")
 
 
 def test_what_needs_a_yes_waits_and_goes_on_with_the_session(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -124,7 +124,7 @@ def test_a_talk_at_a_terminal_is_no_json(
     type_in(monkeypatch, "")
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
     assert main(["run", str(app), "--json"]) == 1
-    assert capsys.readouterr().err.startswith("error: A talk at a terminal is no JSON.")
+    assert capsys.readouterr().err.startswith("error: A conversation at a terminal cannot be JSON.")
 
 
 def test_check_tells_the_mode_with_its_numbers_and_runs_nothing(app: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -71,6 +71,19 @@ def test_a_surface_hides_a_tool_of_its_own_name() -> None:
     assert toolbox.visible() == toolbox.surface
 
 
+def test_a_tool_that_a_surface_hides_is_named_once_and_is_not_found(caplog: pytest.LogCaptureFixture) -> None:
+    catalog = pages(make("find_tools", "Find the tools in the shed."))
+    for _ in range(2):
+        toolbox = Toolbox(catalog, surface=finder)
+        assert "find_tools" not in names(toolbox.tools)
+        assert "find_tools" not in toolbox.search("find the tools in the shed").names
+    told = "No model can call 'find_tools' of the catalog: the surface has its name. Rename it."
+    assert caplog.messages == [told]
+    catalog.remove("find_tools")
+    assert Toolbox(catalog, surface=finder).find("find_tools") is None
+    assert "find_tools" in names(Toolbox(pages(make("find_tools", "Another one.")), mode="direct").visible())
+
+
 def test_in_direct_mode_every_tool_is_visible_and_nothing_is_searched_for() -> None:
     policy = Policy(rules=(Rule("hide", name="publish_*"), Rule("deny", name="delete_*")))
     toolbox = Toolbox(pages(), policy=policy, surface=finder, mode="direct")

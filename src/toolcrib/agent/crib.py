@@ -107,7 +107,7 @@ class Crib:
     learn: bool = False  # let tools that were found and used rank higher, in the index that all sessions share
     preload_tokens: int = 0  # of definitions that the user's own words may activate before the first step
     summarize: bool = True  # by the model, when old messages leave its window; off: a list of what was asked and done
-    confirm_in_words: bool = True  # off: only a door's button confirms
+    confirm_in_words: bool = True  # off: only a button of the user interface confirms
     confirmation_expires_in: timedelta = CONFIRMATION_EXPIRES_IN
     model_settings: ModelSettings | None = None
     toolbox_options: Mapping[str, Any] = field(default_factory=dict[str, Any])  # others of `Toolbox`

@@ -113,7 +113,7 @@ class PassThroughValidator:
     """
 
     def validate(self, input: str | dict[str, Any] | None) -> dict[str, Any]:
-        """What a call carries, in whichever form."""
+        """The arguments of a call, in either form."""
         return self.validate_json(input or "{}") if isinstance(input, str) else self.validate_python(input or {})
 
     def validate_json(
@@ -138,10 +138,10 @@ class PassThroughValidator:
 
 
 def raw_arguments(arguments: dict[str, Any]) -> object:
-    """What the model sent."""
+    """The arguments as the model sent them."""
     return arguments.get(_UNREADABLE, arguments)
 
 
 def shown_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The same for people; what could not be read is under `arguments`."""
+    """The arguments as people see them; unreadable ones are under `arguments`."""
     return {"arguments": arguments[_UNREADABLE]} if _UNREADABLE in arguments else arguments

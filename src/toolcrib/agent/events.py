@@ -1,4 +1,4 @@
-"""What happens in a run, one frozen value each, in the order in which it happens. Doors render them, stores log them.
+"""What happens in a run, one frozen value each, in the order in which it happens. Views render them, stores log them.
 
 Every run begins with `RunStarted` and ends with `UsageEvent`; before that stands `Answered`, or `Failed`.
 """
@@ -113,7 +113,7 @@ class Answered(_BaseEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageEvent(_BaseEvent):
-    """What the run took; `report` has the parts (`agent/report.py`)."""
+    """What the run took; `report` has the parts."""
 
     type: Literal["usage"] = field(default="usage", init=False)
     requests: int

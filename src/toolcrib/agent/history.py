@@ -1,4 +1,4 @@
-"""The conversation as it is kept, what of it goes along with the next request, and what it says of a toolbox.
+"""The conversation: how it is stored, what the next request contains of it, and which tools it made active.
 
 Messages are kept as Pydantic AI writes them, less the instructions, which are made anew each time. All of them are
 kept; what is sent is a window, which moves only between turns and in leaps, because each move costs the prompt cache.
@@ -36,7 +36,7 @@ _SPEAKERS = {"user-prompt": "user", "text": "assistant", "tool-call": "call", "t
 
 
 def dump_messages(messages: Iterable[ModelMessage]) -> list[dict[str, Any]]:
-    """Messages as a store keeps them."""
+    """Messages as a store has them."""
     dumped: list[dict[str, Any]] = ModelMessagesTypeAdapter.dump_python(list(messages), mode="json")
     for message in dumped:
         message.pop("instructions", None)
@@ -62,7 +62,7 @@ def load_messages(
     session: str = "",
     begun: Collection[str] = (),
 ) -> list[ModelMessage]:
-    """What goes along with the next turn: the window, with every call answered.
+    """The messages of the next request: the window, with every call answered.
 
     A call whose run was stopped gets a result that says so; one that was `begun`, that it may have happened.
     """
@@ -148,7 +148,7 @@ def transcript(messages: Sequence[Any], *, earlier: str = "") -> str:
 
 
 def _begin(stored: Sequence[Any], *, most: int, keep: int) -> tuple[list[Any], int]:
-    """What stands before the window, and where it begins."""
+    """The messages before the window, and where it begins."""
     starts = [at for at, message in enumerate(stored) if _begins_turn(message)]
     first: list[Any] = []
     begin = 0

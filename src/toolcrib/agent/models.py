@@ -123,7 +123,7 @@ def _limit(message: str) -> Fault:
 
 
 def _sentence(error: pydantic_ai.ModelAPIError) -> str:
-    """What the provider says itself, if it says it in the usual place."""
+    """The provider's own message, if it stands in the usual place."""
     body: Any = error.body
     for _ in range(2):
         if isinstance(body, Mapping):
@@ -173,12 +173,12 @@ class KeyedModel(WrapperModel):
         self._with_key = lambda: _at(base_url, name, key(), like=self.wrapped)
 
     async def request(self, *arguments: Any, **named: Any) -> ModelResponse:
-        """Ask with the key of now."""
+        """Send the request with the current key."""
         return await (await self._keyed()).request(*arguments, **named)
 
     @asynccontextmanager
     async def request_stream(self, *arguments: Any, **named: Any) -> AsyncGenerator[StreamedResponse]:
-        """The same, piece by piece."""
+        """The same as a stream."""
         async with (await self._keyed()).request_stream(*arguments, **named) as response:
             yield response
 
@@ -187,7 +187,7 @@ class KeyedModel(WrapperModel):
 
 
 def wire_of(model: AbstractModel) -> Wire:
-    """In which form a model reads tools, as far as it matters to us."""
+    """The wire format in which a model takes tools, as far as it matters here."""
     while isinstance(model, WrapperModel):
         model = model.wrapped
     if "Responses" in type(model).__name__:
@@ -201,13 +201,13 @@ def appends_changes(model: AbstractModel, delivery: Delivery) -> bool:
 
 
 def streams(model: Model) -> bool:
-    """Whether the model can tell its answer piece by piece; scripted ones may not."""
+    """Whether the model can stream its answer; scripted ones may not."""
     # Only a `FunctionModel` has this field; to ask for the class would load what only batches need.
     return getattr(model, "stream_function", model) is not None
 
 
 def retries_itself(model: Model) -> bool:
-    """Whether the provider's package would silently try again by itself."""
+    """Whether the provider's package repeats failed requests by itself."""
     while isinstance(model, WrapperModel):
         model = model.wrapped
     return type(model).__module__.startswith(("pydantic_ai.models.openai", "pydantic_ai.models.anthropic"))

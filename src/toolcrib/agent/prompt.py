@@ -18,7 +18,7 @@ _SECTION = re.compile(r"<(?P<name>[a-z-]+)>(?P<text>.*?)</(?P=name)>\n?", re.DOT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """The prompt of an application: which sections it says otherwise, and what it adds."""
+    """The prompt of an application: the sections that it replaces, and what it adds."""
 
     # By name, such as `identity`; an empty text leaves the section out. `template()` has them all.
     sections: Mapping[str, str] = field(default_factory=dict[str, str])

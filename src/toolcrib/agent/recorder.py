@@ -68,7 +68,7 @@ class Recorder:
         self._saving: asyncio.Task[None] | None = None  # goes on during the next request to the model
         self._readings: dict[str, Reading] = {}  # the last one of each tool whose results hold entities
         self._found_by: dict[str, str] = {}  # tool: the query that found it in this run
-        self._ran: Counter[str] = Counter()  # by name, until the call that ran it is told
+        self._ran: Counter[str] = Counter()  # by name, until the call that ran it is reported
 
     # Events
 
@@ -91,7 +91,7 @@ class Recorder:
             self._say(piece.delta.content_delta)
 
     def emit_rest(self) -> None:
-        """Emit what is held back of the text."""
+        """Emit the text that is still held back."""
         rest, self._unsaid = self._unsaid, ""
         if rest:
             self.emit(events.Text(delta=self._crib.hide_secrets(rest)))
@@ -107,12 +107,12 @@ class Recorder:
             self.emit(events.Text(delta=text))
 
     def summarize(self, text: str) -> WorkingMemory:
-        """Keep what happened before the messages that still go along."""
+        """Keep a summary of what happened before the messages that are still sent."""
         self._memory = self._memory.with_summary(text)
         return self._memory
 
     def call_started(self, part: ToolCallPart) -> None:
-        """The model calls a tool."""
+        """Emit that the model calls a tool."""
         arguments = shown_arguments(PassThroughValidator().validate(part.args))
         if self._is_discovery(part.tool_name):
             self.emit(events.ToolDiscoveryStart(query=_query(arguments)))
@@ -120,7 +120,7 @@ class Recorder:
             self.emit(events.ToolStarted(call_id=part.tool_call_id, name=part.tool_name, arguments=arguments))
 
     def call_finished(self, call: Call) -> None:
-        """A call has its result."""
+        """Emit the result of a call."""
         if self._is_discovery(call.name):
             value = call.result.value
             found = value if isinstance(value, Discovered) else Discovered(query=_query(call.arguments))
@@ -194,7 +194,7 @@ class Recorder:
     # Results
 
     def _read_result(self, tool: Tool, result: ToolResult) -> None:
-        """A tool ran, perhaps called by another one. Tools for finding tools are not remembered."""
+        """Read the result of a tool, perhaps called by another one. Tools for finding tools are not remembered."""
         if tool.source == SOURCE:
             return
         self._ran[tool.name] += 1
@@ -287,7 +287,7 @@ def _query(arguments: Any) -> str:
 
 
 def _usage(response: ModelResponse) -> dict[str, int | float]:
-    """What one response of the model took."""
+    """The usage of one response."""
     used = response.usage
     cost = {} if used.cost is None else {"cost": float(used.cost)}
     return {"requests": 1, "input_tokens": used.input_tokens, "output_tokens": used.output_tokens, **cost}
@@ -314,7 +314,7 @@ class Tokens:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The sum of all parts."""
         return self.prompt + self.definitions + self.protocols + self.memory + self.history
 
     def __add__(self, other: "Tokens") -> "Tokens":
@@ -323,7 +323,7 @@ class Tokens:
 
 @dataclass(slots=True)
 class Report:
-    """One run, as it grows."""
+    """The report of a run, filled while it goes on."""
 
     model: str
     discoveries: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
@@ -338,7 +338,7 @@ class Report:
         return "A" if not self.discoveries else "B" if len(self.discoveries) == 1 else "C"
 
     def discovered(self, found: Discovered, took_ms: float) -> None:
-        """A search was made."""
+        """Add a search."""
         self.discoveries.append(
             {
                 "query": found.query,
@@ -352,7 +352,7 @@ class Report:
         self.enabled += [name for name in found.activated if name not in self.enabled]
 
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON can say it."""
+        """The report as JSON."""
         total = sum(self.steps, Tokens())
         return {
             "request_type": self.request_type,
@@ -387,7 +387,7 @@ class HistoryCount:
 
 
 def _texts(part: Any) -> Iterable[str]:
-    """What a model reads of one part of a message."""
+    """The texts of one part of a message that a model reads."""
     kind = part.part_kind
     if kind == "tool-call":
         yield part.tool_name

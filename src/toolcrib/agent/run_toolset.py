@@ -137,7 +137,7 @@ class RunToolset(AbstractToolset[AgentDepsT]):
         return self._id
 
     async def for_run(self, ctx: RunContext[AgentDepsT]) -> "RunToolset[AgentDepsT]":
-        """The same; a run with a prompt is a turn of the user, and makes room in a toolbox that is kept."""
+        """This toolset. A run with a prompt is a turn of the user: it makes room in a toolbox that outlives it."""
         if ctx.prompt is not None and not self._replays:
             self.toolbox.begin_turn(cut=self.history_is_cut)
         if sources := self.toolbox.catalog.toolsets:
@@ -283,7 +283,7 @@ class RunToolset(AbstractToolset[AgentDepsT]):
         return list(dict.fromkeys([*again, *(one for one in toolbox.active if one not in before and one != name)]))
 
     async def _result(self, name: str, arguments: object, ctx: RunContext[AgentDepsT]) -> tuple[ToolResult, str | None]:
-        """What a call came to, and the digest of what the user agreed to for it."""
+        """The result of a call, and the digest of the call that the user approved, if any."""
         confirmed = False
         if self._consent is not None:
             arguments, confirmed = without_confirmed(arguments, self.toolbox.find(name))

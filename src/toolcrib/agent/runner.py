@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """A run that is over."""
+    """A finished run."""
 
     answer: str  # empty when there is none
     events: tuple[Event, ...]
@@ -53,7 +53,7 @@ class RunResult:
 
     @property
     def usage(self) -> UsageEvent:
-        """What it took."""
+        """The usage of the run."""
         return next(event for event in reversed(self.events) if isinstance(event, UsageEvent))
 
 

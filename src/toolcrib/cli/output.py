@@ -1,4 +1,4 @@
-"""How the command line speaks: data on stdout, talk on stderr, readable without colour."""
+"""Output of the command line: data on stdout, messages on stderr, readable without colour."""
 
 import json
 import re
@@ -20,7 +20,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def speak_any_script() -> None:
-    """Let no letter be fatal: what the stream's encoding cannot say is written as an escape."""
+    """Write characters that the stream's encoding lacks as escapes, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -40,17 +40,17 @@ def console(stream: TextIO | None = None) -> Console:
 
 
 def say(text: str | Text) -> None:
-    """A line of data; of a `Text` the style stays on terminals."""
+    """Write a line of data to stdout; a `Text` keeps its style on terminals."""
     console().print(Text(clean(text)) if isinstance(text, str) else text)
 
 
 def note(text: str) -> None:
-    """A line for the person at the terminal, on stderr."""
+    """Write a line for the person at the terminal to stderr."""
     console(sys.stderr).print(Text(clean(text), style="dim"))
 
 
 def print_error(message: str, hint: str | None = None) -> None:
-    """What went wrong and what to do, as `error:` and `hint:` lines on stderr."""
+    """Write what went wrong and what to do to stderr, as `error:` and `hint:` lines."""
     lines = Text.assemble(("error:", "bold red"), " ", clean(message))
     if hint:
         lines.append("\n").append("hint:", style="bold cyan").append(f" {clean(hint)}")
@@ -58,7 +58,7 @@ def print_error(message: str, hint: str | None = None) -> None:
 
 
 def progress(items: Sequence[Item], doing: str) -> Iterable[Item]:
-    """The items, with a bar on stderr while they last when somebody watches."""
+    """The items, with a progress bar on stderr if it is a terminal."""
     if not sys.stderr.isatty():
         return items
     from rich.progress import track  # late, as all of Rich that only some verbs need
@@ -67,7 +67,7 @@ def progress(items: Sequence[Item], doing: str) -> Iterable[Item]:
 
 
 async def counting(items: AsyncIterator[Item], doing: str) -> AsyncIterator[Item]:
-    """The items, of which nobody knows how many will come, counted on stderr when somebody watches."""
+    """The items, with a running count on stderr if it is a terminal."""
     from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
     shown = Progress(
@@ -85,7 +85,7 @@ async def counting(items: AsyncIterator[Item], doing: str) -> AsyncIterator[Item
 
 
 def write_json(value: object) -> None:
-    """One JSON document on stdout, every script as it is."""
+    """Write one JSON document to stdout, without escapes."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
 

@@ -68,7 +68,7 @@ def show_check(app: "App", file: Path, *, as_json: bool) -> int:
 
 
 def _problems(app: "App") -> list[str]:
-    """What is wrong with the tools, as far as the app does not take care of it."""
+    """Problems of the tools that the app itself does not solve."""
     from toolcrib.policy.policy import Decision
 
     allowed = {tool.name for tool in app.catalog if app.policy.decide(tool).decision is Decision.ALLOW}
@@ -167,7 +167,7 @@ def run(
 
 @contextmanager
 def _logs(app: "App", *, shown: bool) -> Generator[None]:
-    """Show the logs on stderr, without secrets: a traceback quotes what it met. Or not: the cards tell what failed."""
+    """Show the logs on stderr, without secrets (tracebacks quote values); if not `shown`, drop them."""
     handler: logging.Handler = logging.StreamHandler() if shown else logging.NullHandler()
     handler.setFormatter(_WithoutSecrets(app))
     logger = logging.getLogger("toolcrib")
@@ -188,16 +188,16 @@ class _WithoutSecrets(logging.Formatter):
 
 
 def _request(app: "App", message: str | None, as_json: bool) -> str | None:
-    """The one thing that is asked; None for a conversation."""
+    """The one request to answer; None for a conversation."""
     if message is not None:
         return message
     if app.spec.runtime.mode == "conversation":
         if as_json and sys.stdin.isatty():
-            raise AppError("A talk at a terminal is no JSON.", hint="Give --message, or lines on stdin.")
+            raise AppError("A conversation at a terminal cannot be JSON.", hint="Give --message, or lines on stdin.")
         return None
     asked = app.spec.runtime.message or ("" if sys.stdin.isatty() else sys.stdin.read().strip())
     if not asked:
-        raise AppError("This app does one task, and none was given.", hint='Say which: --message "..."')
+        raise AppError("This app does one task, and no task was given.", hint='Give one: --message "..."')
     return asked
 
 

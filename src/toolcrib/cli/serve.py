@@ -118,14 +118,14 @@ def serve(
 
 
 def no_banner() -> None:
-    """Pydantic AI would greet between the lines of the log."""
+    """Turn off Pydantic AI's banner, which would stand in the log."""
     os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
 
 
 def run_server(
     served: "Served", options: "Options", taken: socket, *, talk: Iterable[str] = (), log_level: int = logging.INFO
 ) -> None:
-    """Say where the server is, and serve until a signal comes. `talk` is said to the person at the terminal."""
+    """Print the server's address, and serve until a signal comes. `talk` is printed to stderr."""
     from toolcrib.server.app import create_app, listen
     from toolcrib.server.metrics import log_as_json
     from toolcrib.serving import address
@@ -319,7 +319,7 @@ def _forget(folder: Path) -> None:
 
 
 def _is_demo(place: str) -> bool:
-    """Whether a demo of ours answers there."""
+    """Whether a demo of Toolcrib answers there."""
     try:
         with urllib.request.urlopen(f"{place}api/app", timeout=2) as answer:
             return json.load(answer).get("name") == NAME
@@ -328,7 +328,7 @@ def _is_demo(place: str) -> bool:
 
 
 def show(place: str, *, browser: bool) -> None:
-    """Open the page, where somebody sits before a screen."""
+    """Open the page in a browser, if stderr is a terminal."""
     if browser and sys.stderr.isatty():
         # Off this thread: some systems wait until the browser is closed.
         threading.Thread(target=webbrowser.open, args=(place,), daemon=True).start()

@@ -1,4 +1,4 @@
-"""`toolcrib sessions`: the conversations that are kept, to list, look at, take along and forget."""
+"""`toolcrib sessions`: list, show, export, import and delete stored conversations."""
 
 import asyncio
 import json as json_format
@@ -182,7 +182,7 @@ def _place(given: str | None) -> str:
 
 
 def _there(given: str | None) -> str:
-    """The place, if there is anything."""
+    """The place of the store; an error if there is none."""
     place = _place(given)
     if _is_missing(place):
         raise StoreError(f"No sessions are kept in {place}.", hint="Name the file with --store or TOOLCRIB_STORE.")
@@ -215,7 +215,7 @@ def _as_dict(info: SessionInfo) -> dict[str, object]:
 
 
 def _facts(record: SessionRecord) -> Iterator[tuple[str, str]]:
-    """What `show` tells; what is empty is left out."""
+    """The lines of `show`; empty ones are left out."""
     now = datetime.now(UTC)
     memory = render_memory(record.memory).splitlines()[1:-1]
     waiting = [

@@ -1,4 +1,4 @@
-"""`toolcrib sources`: which servers a configuration names, how they are, and what their tools would cost."""
+"""`toolcrib sources`: the state of the configured servers, and what their tools cost."""
 
 import asyncio
 import webbrowser
@@ -125,7 +125,7 @@ app = App(name="sources", default_parameter=Parameter(negative=()))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceLine:
-    """What is known of one source."""
+    """The line of one source."""
 
     name: str
     kind: str  # stdio, http, sse or openapi
@@ -164,7 +164,7 @@ def sources(*config: Path, timeout: float = SECONDS, log: Flag = False, json: Js
 
 
 async def inspect_sources(paths: Sequence[Path], seconds: float) -> list[SourceLine]:
-    """Every source of these files, started once and looked at."""
+    """Start every source of these files once, and inspect it."""
     from toolcrib.sources.source import SourceGroup
 
     made = open_sources(paths, Catalog(), seconds, read=named_servers)

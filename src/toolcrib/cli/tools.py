@@ -1,4 +1,4 @@
-"""`toolcrib tools`: what a catalog holds."""
+"""`toolcrib tools` and `toolcrib check`: the tools of a catalog, and its problems."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
@@ -53,7 +53,7 @@ def check(
 
 
 def hard_to_find(catalog: Catalog, embedder: str | None = None) -> "list[Finding]":
-    """What keeps tools from being found by the words that should find them."""
+    """Reasons why tools are not found by the words that should find them."""
     from toolcrib.evals.retrieval import discoverability  # late: numpy
 
     tools = progress(list(catalog), "searching")
@@ -119,7 +119,7 @@ def show(name: str, /, *, source: From = None, json: Json = False) -> int:
 
 
 def as_dict(tool: Tool) -> dict[str, object]:
-    """Everything about a tool that JSON can say."""
+    """A tool as JSON."""
     return {
         "name": tool.name,
         "description": tool.description,
@@ -136,7 +136,7 @@ def as_dict(tool: Tool) -> dict[str, object]:
 
 
 def _facts(tool: Tool) -> Iterator[tuple[str, str]]:
-    """What `show` tells beyond name and description; what is empty is left out."""
+    """The lines of `show` besides name and description; empty ones are left out."""
     facts = {
         "category": tool.category,
         "risk": f"{tool.risk.value}{', asks the user first' if tool.confirm else ''}",

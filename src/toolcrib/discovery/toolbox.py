@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
+from weakref import WeakKeyDictionary
 
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery import render as refusals
@@ -34,7 +35,7 @@ from toolcrib.discovery.native import (
 )
 from toolcrib.discovery.tokens import definition_tokens
 from toolcrib.discovery.visibility import visibility_for
-from toolcrib.errors import NativeFormError, SessionLostError, SnapshotError
+from toolcrib.errors import NativeFormError, SessionLostError, SnapshotError, UnknownToolError
 from toolcrib.policy.policy import Decision, Policy, Verdict
 from toolcrib.search.interface import SearchIndex
 from toolcrib.search.result import SearchResult
@@ -228,6 +229,8 @@ NEAR_FIRST = 0.5  # and the share of the first hit's score from which it takes a
 _DEFAULT_POLICY = Policy()
 _STRICTEST_FIRST = (Decision.HIDE, Decision.DENY, Decision.ASK, Decision.ALLOW)
 
+_told: WeakKeyDictionary[Catalog, frozenset[str]] = WeakKeyDictionary()  # covered tools that a warning has named
+
 # The toolbox that makes the present call: what a discovery tool finds becomes callable there, through its policy.
 calling: ContextVar["Toolbox | None"] = ContextVar("calling", default=None)
 
@@ -266,8 +269,7 @@ class Toolbox:
         self.mode = Mode(mode)
         self._index = index
         self._hidden: frozenset[str] = frozenset()
-        self._visibility = visibility_for(catalog, policy, role)
-        self._where = None if policy.hides_nothing(role) else self._visibility
+        self._covered: frozenset[str] = frozenset()
         self._activation = ActiveTools()
         self._inactive: Inactive = inactive
         self._budget_tokens = budget_tokens
@@ -277,8 +279,8 @@ class Toolbox:
         self._make_surface = surface
         self._surface: dict[str, Tool] = {}
         self._surface_revision = -1
-        self._seen: _Seen | None = None
         self._questions: Questions | None = None  # of a loop that tells what the user says
+        self._look()
         self._renew_surface()
 
     # The tools
@@ -289,9 +291,7 @@ class Toolbox:
         if hidden == self._hidden:
             return
         self._hidden = hidden
-        self._visibility = visibility_for(self.catalog, self.policy, self.role, hidden)
-        self._where = None if self.policy.hides_nothing(self.role) and not hidden else self._visibility
-        self._seen = None
+        self._look()
         self._surface_revision = -1
         self._renew_surface()
 
@@ -615,6 +615,30 @@ class Toolbox:
             return
         self._surface_revision = self.catalog.revision
         self._surface = {tool.name: tool for tool in self._make_surface(self)}
+        covered = frozenset(name for name in self._surface if self._is_covered(name))
+        if covered != self._covered:
+            self._covered = covered
+            self._look()
+            if covered - _told.get(self.catalog, frozenset()):
+                _told[self.catalog] = covered
+                names = " and ".join(map(repr, sorted(covered)))
+                logger.warning("No model can call %s of the catalog: the surface has its name. Rename it.", names)
+
+    def _is_covered(self, name: str) -> bool:
+        """Whether a tool of the surface stands in the way of one of the catalog."""
+        if name not in self.catalog:  # asked first: the error below lists all names
+            return False
+        try:
+            return self.catalog.get(name) is not self._surface[name]
+        except UnknownToolError:  # another thread has just removed it
+            return False
+
+    def _look(self) -> None:
+        """See the catalog as this caller does: without what is hidden, and what the surface covers."""
+        missing = self._hidden | self._covered
+        self._visibility = visibility_for(self.catalog, self.policy, self.role, missing)
+        self._where = None if self.policy.hides_nothing(self.role) and not missing else self._visibility
+        self._seen: _Seen | None = None
 
     def _now(self) -> "_Seen":
         """What the model sees now; made anew only after the catalog, the surface or the active names changed."""

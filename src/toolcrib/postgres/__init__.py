@@ -1,6 +1,6 @@
-"""HOW we speak to PostgreSQL: connections, transactions, and tables that are brought up to date.
+"""Everything that uses PostgreSQL: connections, transactions and migrations, sessions, the shared catalog, the index.
 
-What stands in the tables is known by those who use this: the stores, the shared catalog, the gateway's approvals.
+`stores`, `catalog` and `search` open it late, through the same seams as their own implementations.
 """
 
 from typing import TYPE_CHECKING

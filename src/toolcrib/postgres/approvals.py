@@ -49,7 +49,7 @@ APPROVALS = Component(
 
 
 async def insert_lock(connection: "AsyncConnection[Any]", name: str, awaited: Iterable[str]) -> None:
-    """Make a lock, unless another gateway was faster."""
+    """Create a lock, unless another gateway was faster."""
     query = "INSERT INTO toolcrib_locks (name, awaited) VALUES (%s, %s) ON CONFLICT DO NOTHING"
     await connection.execute(query, (name, sorted(awaited)))
 
@@ -68,7 +68,7 @@ async def select_lock(
 
 
 async def select_pins(connection: "AsyncConnection[Any]", name: str, state: PinState) -> dict[str, Pin]:
-    """The definitions that were approved, or that wait for it."""
+    """The definitions that were approved, or that wait for approval."""
     rows = await connection.execute(
         "SELECT tool, source, sha256, definition FROM toolcrib_lock_pins WHERE lock = %s AND state = %s ORDER BY tool",
         (name, state),
@@ -85,7 +85,7 @@ async def select_pins(connection: "AsyncConnection[Any]", name: str, state: PinS
 
 
 async def upsert_pins(connection: "AsyncConnection[Any]", name: str, state: PinState, pins: Mapping[str, Pin]) -> None:
-    """Keep definitions, in place of older ones of the same tools."""
+    """Store definitions, in place of older ones of the same tools."""
     await connection.execute(
         "INSERT INTO toolcrib_lock_pins (lock, state, tool, source, sha256, definition)"
         " SELECT %s, %s, * FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[])"
@@ -103,7 +103,7 @@ async def upsert_pins(connection: "AsyncConnection[Any]", name: str, state: PinS
 
 
 async def approve(connection: "AsyncConnection[Any]", name: str, pins: Mapping[str, Pin]) -> int:
-    """Approve definitions: their sources are no longer awaited. Gives the lock's new revision."""
+    """Approve definitions: their sources are no longer awaited. Returns the lock's new revision."""
     updated = await connection.execute(
         "UPDATE toolcrib_locks SET revision = revision + 1, awaited ="
         " ARRAY(SELECT source FROM unnest(awaited) AS held (source) WHERE source <> ALL(%s::text[]))"
@@ -119,7 +119,7 @@ async def approve(connection: "AsyncConnection[Any]", name: str, pins: Mapping[s
 async def replace_waiting(
     connection: "AsyncConnection[Any]", name: str, pins: Mapping[str, Pin], sources: Iterable[str]
 ) -> None:
-    """Let exactly these wait, of these sources."""
+    """Replace the waiting definitions of these sources."""
     await connection.execute(
         "DELETE FROM toolcrib_lock_pins WHERE lock = %s AND state = 'waiting' AND source = ANY(%s)",
         (name, sorted(sources)),
@@ -160,7 +160,7 @@ class PostgresApprovals:
 
     @classmethod
     def open(cls, url: str, sources: Iterable[str] = (), *, keep: bool = True) -> "PostgresApprovals":
-        """The lock of this name. One that is not there is made: then the first list of these sources is trusted.
+        """The lock of this name. A missing one is created: then the first list of these sources is trusted.
 
         Without `keep` it only looks: nothing is written.
         """
@@ -179,7 +179,7 @@ class PostgresApprovals:
         return held is not None and held.approves(pin)
 
     def approve(self, pins: Mapping[str, Pin]) -> None:
-        """Approve these from now on, for all; kept when this returns."""
+        """Approve these for all gateways; durable when this returns."""
         if self.keeps:
             self._revision = self._wait(
                 self._database.write(lambda connection: rows.approve(connection, self.name, pins))
@@ -188,7 +188,7 @@ class PostgresApprovals:
         self.awaited -= {pin.source for pin in pins.values()}
 
     def trust(self, first: Mapping[str, Pin]) -> Mapping[str, Pin]:
-        """Approve the first list of sources that are still awaited, and say which those were."""
+        """Approve the first lists of sources that are still awaited; returns what was approved."""
         if not self.keeps:
             self.approve(first)
             return first
@@ -206,7 +206,7 @@ class PostgresApprovals:
         return trusted
 
     def reread(self) -> bool:
-        """Take what somebody else approved; gives whether there was something."""
+        """Read what others approved; returns whether there was something new."""
         fresh, self._fresh = self._fresh, None
         if fresh is None or fresh.revision <= self._revision:  # it was read before we approved something ourselves
             return False
@@ -217,17 +217,17 @@ class PostgresApprovals:
         self._revision, self.pins, self.awaited = state.revision, state.pins, state.awaited
 
     def waiting(self) -> dict[str, Pin]:
-        """What gateways hold back until somebody approves it."""
+        """What gateways hold back until it is approved."""
         return self._wait(self._database.read(lambda connection: rows.select_pins(connection, self.name, "waiting")))
 
     def write_waiting(self, pins: Mapping[str, Pin], sources: Iterable[str]) -> None:
-        """Let exactly these wait, of these sources; soon, in the order in which it was said."""
+        """Replace the waiting definitions of these sources; written soon, in the order of the calls."""
         if self.keeps:
             held = dict(pins), sorted(sources)
             asyncio.run_coroutine_threadsafe(self._write_waiting(*held), self._loop)
 
     def close(self) -> None:
-        """Finish what was begun, and let go of the database."""
+        """Finish pending writes, and close the database."""
         if self._thread.is_alive():
             try:
                 self._wait(self._end())
@@ -237,7 +237,7 @@ class PostgresApprovals:
                 self._loop.close()
 
     def _wait(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """What the thread finds; the caller waits, but not for ever."""
+        """The result of the thread; the caller waits, but not for ever."""
         asked = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return asked.result(WAIT_SECONDS)

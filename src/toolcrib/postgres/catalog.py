@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
-    """What a registration changed, by name; nothing when the catalog had it all."""
+    """What a registration changed, by name; nothing if the catalog had it all."""
 
     revision: int
     changed: tuple[str, ...] = ()  # that came, or came anew
@@ -36,7 +36,7 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What is kept of one name."""
+    """The stored row of one tool name."""
 
     source: str
     definition: str | None = None
@@ -50,7 +50,7 @@ class Row:
 
 
 def changes(source: str, given: Mapping[str, str], held: Mapping[str, Row], *, review: bool) -> dict[str, Row]:
-    """The rows that change when a source has these definitions, as they have to become."""
+    """The rows that change when a source has these definitions, in their new state."""
     own = {name: row for name, row in held.items() if row.source == source}
     rows = {name: Row(source, None, row.approved) for name, row in own.items() if name not in given and not row.is_free}
     for name, text in given.items():
@@ -68,7 +68,7 @@ def changes(source: str, given: Mapping[str, str], held: Mapping[str, Row], *, r
 def registration(
     revision: int, source: str, given: Mapping[str, str], held: Mapping[str, Row], rows: Mapping[str, Row]
 ) -> Registration:
-    """What a registration comes to, in names."""
+    """The changes of a registration, by name."""
     others = {name: held[name].source for name in given if name in held and name not in rows}
     refused = [str(DuplicateToolError(name, other, source)) for name, other in others.items() if other != source]
     return Registration(
@@ -157,7 +157,7 @@ CATALOG = Component(
 
 @dataclass(frozen=True, slots=True)
 class SharedTool:
-    """A tool as replicas read it; without a definition it is the trace of one that went."""
+    """A tool as replicas read it; without a definition, the mark of a removed one."""
 
     name: str
     source: str
@@ -180,11 +180,11 @@ class SharedCatalog:
 
     @property
     def notified_as(self) -> str:
-        """What replicas hear when this tenant's tools change."""
+        """The payload of the notification that this tenant's tools changed."""
         return self.tenant[:1_000]
 
     async def register(self, source: str, tools: Iterable[Tool]) -> Registration:
-        """Let a source have exactly these tools. Several replicas may register the same: the first one changes it."""
+        """Replace the tools of a source. Several replicas may register the same: the first one changes it."""
         given = {tool.name: written(tool) for tool in tools}
         await self._prepare()
 
@@ -200,14 +200,14 @@ class SharedCatalog:
         return await self.database.write(work)
 
     async def publish(self, tools: Iterable[Tool]) -> dict[str, Registration]:
-        """Register the tools of several sources; gives what became of each source."""
+        """Register the tools of several sources; returns the registration of each."""
         by_source: dict[str, list[Tool]] = defaultdict(list)
         for tool in tools:
             by_source[tool.source].append(tool)
         return {source: await self.register(source, own) for source, own in by_source.items()}
 
     async def waiting(self) -> dict[str, str]:
-        """The definitions that wait to be approved, by name."""
+        """The definitions that wait for approval, by name."""
         await self._prepare()
         query = (
             "SELECT name, waiting FROM toolcrib_catalog_tool WHERE tenant = %s AND waiting IS NOT NULL ORDER BY name"
@@ -216,7 +216,7 @@ class SharedCatalog:
             return dict(await (await connection.execute(query, (self.tenant,))).fetchall())
 
     async def approve(self, names: Sequence[str]) -> int:
-        """Let tools that wait be found from now on; gives the catalog's revision."""
+        """Approve waiting tools, so that searches find them; returns the catalog's revision."""
         await self._prepare()
 
         async def work(connection: "AsyncConnection[Any]") -> int:

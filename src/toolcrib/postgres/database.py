@@ -37,14 +37,14 @@ _FORM = "Write it like postgresql://user:password@host:5432/database, with %40 f
 
 @dataclass(frozen=True, slots=True)
 class PostgresAddress:
-    """A database. It can be shown: what it shows holds no password."""
+    """The address of a database. Its `repr` holds no password."""
 
     place: str
     parameters: dict[str, str] = field(repr=False)  # as the driver takes them, with the password
 
     @classmethod
     def read(cls, url: str) -> "PostgresAddress":
-        """The address that a URL gives."""
+        """The address in a URL."""
         require("postgres", "PostgreSQL")
         from psycopg import ProgrammingError
         from psycopg.conninfo import conninfo_to_dict
@@ -88,7 +88,7 @@ _leftovers: list[object] = []  # pools of a parent process or of an ended loop: 
 
 @dataclass(slots=True)
 class _Room:
-    """What belongs to one process and one event loop."""
+    """The connections of one process and one event loop."""
 
     process: int
     loop: asyncio.AbstractEventLoop
@@ -112,13 +112,13 @@ class PostgresDatabase:
         return self.address.place
 
     def require(self, component: Component) -> None:
-        """Have a component's tables brought up before the next connection is given."""
+        """Migrate a component's tables before the next connection is used."""
         if component not in self._components:
             self._components.append(component)
 
     @asynccontextmanager
     async def connection(self) -> "AsyncGenerator[AsyncConnection[Any]]":
-        """A connection on which each statement is kept at once."""
+        """A connection that commits each statement."""
         from toolcrib.postgres.errors import translated_errors
 
         with translated_errors(self.place):
@@ -127,13 +127,13 @@ class PostgresDatabase:
 
     @asynccontextmanager
     async def transaction(self) -> "AsyncGenerator[AsyncConnection[Any]]":
-        """A connection in a transaction: kept at the end of the block, undone when it raises."""
+        """A connection in a transaction: committed at the end of the block, rolled back when it raises."""
         async with self.connection() as connection, connection.transaction():
             yield connection
 
     @asynccontextmanager
     async def own_connection(self) -> "AsyncGenerator[AsyncConnection[Any]]":
-        """A connection outside the pool, each statement kept at once: for those who keep it, such as listeners."""
+        """A connection outside the pool that commits each statement: for long use, such as listening."""
         from psycopg import AsyncConnection
 
         from toolcrib.postgres.errors import translated_errors
@@ -144,7 +144,7 @@ class PostgresDatabase:
 
     @contextmanager
     def connected_in_this_thread(self) -> "Generator[Connection[Any]]":
-        """A connection for a thread without an event loop, each statement kept at once."""
+        """A connection for a thread without an event loop, which commits each statement."""
         from psycopg import Connection
 
         from toolcrib.postgres.errors import translated_errors
@@ -168,7 +168,7 @@ class PostgresDatabase:
         return await self._again_when_lost(attempt)
 
     async def send(self, work: Work[Result]) -> Result:
-        """Let `work` send one statement, kept at once; otherwise like `write`, and cheaper."""
+        """Let `work` send one statement, committed at once; cheaper than `write`."""
 
         async def attempt() -> Result:
             async with AsyncExitStack() as stack:
@@ -177,7 +177,7 @@ class PostgresDatabase:
         return await self._again_when_lost(attempt)
 
     async def read(self, work: Work[Result]) -> Result:
-        """What `work` reads, all of it from one moment."""
+        """The result of `work`, which reads in one transaction."""
 
         async def attempt() -> Result:
             async with AsyncExitStack() as stack:
@@ -189,7 +189,7 @@ class PostgresDatabase:
         return await self._again_when_lost(attempt)
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         room, self._room = self._room, None
         if room is not None and room.pool is not None:
             if room.loop is asyncio.get_running_loop() and room.process == os.getpid():

@@ -1,4 +1,4 @@
-"""What PostgreSQL and its driver complain of, as a `StoreError` that says what to do."""
+"""Translates errors of PostgreSQL and its driver to a `StoreError` that says what to do."""
 
 from collections.abc import Generator
 from contextlib import contextmanager

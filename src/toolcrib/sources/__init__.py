@@ -20,11 +20,17 @@ if TYPE_CHECKING:
         read_mcp_server as read_mcp_server,
         read_mcp_servers as read_mcp_servers,
     )
+    from toolcrib.sources.mcp.login import saved_login as saved_login
     from toolcrib.sources.mcp.source import McpSource as McpSource
     from toolcrib.sources.modules.registry import module as module
     from toolcrib.sources.openapi.source import OpenApiSource as OpenApiSource
     from toolcrib.sources.skills import Skills as Skills
-    from toolcrib.sources.source import SourceGroup as SourceGroup, SourceState as SourceState
+    from toolcrib.sources.source import (
+        Source as Source,
+        SourceGroup as SourceGroup,
+        SourceState as SourceState,
+        SourceTools as SourceTools,
+    )
     from toolcrib.sources.web import (
         Web as Web,
         WebGuard as WebGuard,
@@ -39,8 +45,10 @@ _HOMES = {
     "McpSource": "toolcrib.sources.mcp.source",
     "OpenApiSource": "toolcrib.sources.openapi.source",
     "Skills": "toolcrib.sources.skills",
+    "Source": "toolcrib.sources.source",
     "SourceGroup": "toolcrib.sources.source",
     "SourceState": "toolcrib.sources.source",
+    "SourceTools": "toolcrib.sources.source",
     "Web": "toolcrib.sources.web",
     "WebGuard": "toolcrib.sources.web",
     "WebLimits": "toolcrib.sources.web",
@@ -49,5 +57,6 @@ _HOMES = {
     "module": "toolcrib.sources.modules.registry",
     "read_mcp_server": "toolcrib.sources.mcp.config",
     "read_mcp_servers": "toolcrib.sources.mcp.config",
+    "saved_login": "toolcrib.sources.mcp.login",
 }
 __getattr__, __dir__ = lazy_names(__name__, _HOMES, extra="gateway")

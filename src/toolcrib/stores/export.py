@@ -1,4 +1,4 @@
-"""A session as one JSON document, to be looked at, kept elsewhere, or taken to another store; nothing is left out.
+"""Export and import: a session as one JSON document, and archives of many sessions. Nothing is left out.
 
 This module loads pydantic; import it late.
 """
@@ -149,14 +149,14 @@ _HINT = "Give what `toolcrib store export` wrote, unchanged."
 
 @dataclass(frozen=True, slots=True)
 class ExportedSession:
-    """One session on its way from one place to another."""
+    """A session that is exported or imported."""
 
     tenant: str
     record: SessionRecord
 
 
 async def exported_sessions(place: StoreAdmin, tenants: tuple[str, ...]) -> AsyncIterator[ExportedSession]:
-    """The sessions of these tenants, each as it is when it is reached."""
+    """The sessions of these tenants, each read when it is its turn."""
     for tenant in tenants:
         store = place.store(tenant)
         for info in reversed(await store.sessions()):
@@ -179,7 +179,7 @@ def end(count: int) -> str:
 
 
 def read_archive(lines: TextIO) -> Iterator[ExportedSession]:
-    """What a file holds; refused when it is not ours, or when something is missing."""
+    """The sessions of an archive; raises an error if it is not ours, or incomplete."""
     first = _read(next(lines, ""), 1)
     if first.get("format") != FORMAT or first.get("version") != VERSION:
         raise StoreError("This is not an exported store, or one of another version.", hint=_HINT)
@@ -213,7 +213,7 @@ def _line(entry: dict[str, Any]) -> str:
 
 
 class ImportStatus(StrEnum):
-    """How a session stands to what is at its destination."""
+    """How a session compares with the one at its destination."""
 
     NEW = "new"
     SAME = "same"
@@ -222,7 +222,7 @@ class ImportStatus(StrEnum):
 
 @dataclass(slots=True)
 class ImportCounts:
-    """How many sessions were met of each kind."""
+    """The number of sessions of each status."""
 
     new: int = 0
     same: int = 0
@@ -236,7 +236,7 @@ class ImportCounts:
             self.first_different = f"{session.record.id!r}{of_tenant}"
 
     def refuse_different(self) -> None:
-        """Refuse to go on when something would be overwritten."""
+        """Raise an error if a different session would be overwritten."""
         if self.different:
             raise StoreError(
                 f"{self.different} sessions are there already and differ, the first is {self.first_different}. "
@@ -246,7 +246,7 @@ class ImportCounts:
 
 
 class Destination:
-    """A place that sessions are taken to."""
+    """A store that sessions are imported into."""
 
     def __init__(self, place: StoreAdmin, *, overwrite: bool = False) -> None:
         self._place = place
@@ -254,7 +254,7 @@ class Destination:
         self._known: dict[str, set[str]] = {}  # by tenant
 
     async def compare(self, session: ExportedSession) -> ImportStatus:
-        """Whether a session is there already; only looks."""
+        """Whether the session exists there already; changes nothing."""
         if session.tenant not in self._known:
             is_there = session.tenant in await self._place.tenants()
             infos = await self._place.store(session.tenant).sessions() if is_there else ()
@@ -265,7 +265,7 @@ class Destination:
         return ImportStatus.SAME if there == session.record else ImportStatus.DIFFERENT
 
     async def import_session(self, session: ExportedSession) -> ImportStatus:
-        """Keep a session there, and look whether it arrived as it was sent."""
+        """Import a session, and verify the result."""
         arrival = await self.compare(session)
         if arrival is ImportStatus.SAME:
             return arrival

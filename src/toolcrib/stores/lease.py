@@ -50,7 +50,7 @@ class Lease:
 
 
 async def acquire(take: Callable[[], Awaitable[Result]], wait_seconds: float) -> Result:
-    """What `take` gives once nobody else has the session; after `wait_seconds` its refusal."""
+    """The result of `take` once nobody else has the session; after `wait_seconds`, its refusal."""
     deadline = time.monotonic() + wait_seconds
     while True:
         try:
@@ -71,7 +71,7 @@ class Heartbeat:
     """Renews the leases held here, from a thread: a tool that blocks the event loop must not cost the session."""
 
     def __init__(self, renew: Renew, *, every: timedelta = LEASE_DURATION / BEATS_PER_LEASE) -> None:
-        """Say how leases are renewed: `renew` gives those that are somebody else's by now."""
+        """`renew` renews leases, and returns those that another process has taken over."""
         self._renew = renew
         self._every = every
         self._begin()
@@ -93,7 +93,7 @@ class Heartbeat:
                 threading.Thread(target=self._beat, args=(self._ended,), name="toolcrib-leases", daemon=True).start()
 
     def remove(self, lease: Lease) -> bool:
-        """Stop keeping it alive; the thread ends with the last one. Gives whether it was held."""
+        """Stop renewing it; the thread ends with the last lease. Returns whether it was held."""
         with self._changing:
             was_held = lease in self._held
             self._held.pop(lease, None)
@@ -148,7 +148,7 @@ class Owner:
         return cls(_host(), pid, _state_and_start(pid)[1])
 
     def is_gone(self) -> bool:
-        """Whether it has certainly ended. False also means: cannot be told from here."""
+        """Whether it has certainly ended. False may also mean that this process cannot tell."""
         if self.host != _host():
             return False
         state, started = _state_and_start(self.pid)

@@ -1,4 +1,4 @@
-"""Who called what: the audit of a session, made from its log, without a value of any argument or result.
+"""The log and the audit of a session. The audit says who called what, without values of arguments or results.
 
 The log is the only record of calls (`session_log.py` has all of it); this is the part of it that an auditor may keep.
 """
@@ -15,7 +15,7 @@ from toolcrib.stores.record import SessionRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditLine:
-    """One thing that was asked, called or answered."""
+    """One question, call or answer."""
 
     at: datetime
     tenant: str
@@ -26,7 +26,7 @@ class AuditLine:
     outcome: str  # of a call `ok`, `failed`, `unfinished`; of an answer `taken`, `declined`; of a question `asked`
 
     def to_json(self) -> dict[str, str]:
-        """The line as JSON can say it."""
+        """The line as JSON."""
         return {
             "at": self.at.isoformat(),
             "tenant": self.tenant,
@@ -39,12 +39,12 @@ class AuditLine:
 
 
 def audit_of(tenant: str, record: SessionRecord) -> Iterator[AuditLine]:
-    """A session's calls, questions and answers, in the order of time."""
+    """A session's calls, questions and answers, oldest first."""
     return iter(sorted(_lines(tenant, record), key=lambda line: line.at))
 
 
 def digest_of(arguments: object) -> str:
-    """A short text that is the same for the same arguments. Who guesses them can see that the guess is right."""
+    """A short digest of the arguments. It does not hide arguments that are easy to guess."""
     text = json.dumps(arguments, sort_keys=True, separators=(",", ":"))
     return sha256(text.encode()).hexdigest()[:16]
 
@@ -83,7 +83,7 @@ _COUNTS = ("tool_calls_count", "discovery_calls_count", "inner_calls_count")
 
 @dataclass(slots=True)
 class LogLines:
-    """Makes lines of one session's events, in their order."""
+    """Turns the events of one session into lines."""
 
     tool_calls: int = 0  # of the model so far, those of tools that find or run others among them
     discovery_calls: int = 0  # of these, calls of tools that find others

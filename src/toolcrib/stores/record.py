@@ -1,4 +1,4 @@
-"""What a store keeps of a session, as frozen values."""
+"""The stored values of a session."""
 
 import json
 import secrets
@@ -31,7 +31,7 @@ def to_text(value: object, what: str) -> str:
 
 
 def from_text(text: str, what: str) -> Any:  # whatever was kept: only the one who kept it knows the shape
-    """The value that was kept."""
+    """The value of a JSON text."""
     try:
         return json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
@@ -81,7 +81,7 @@ class SessionInfo:
 
 
 class Resolution(StrEnum):
-    """What became of a confirmation."""
+    """How a confirmation was resolved."""
 
     TAKEN = "taken"  # the user agreed, and the call was let through, once
     DECLINED = "declined"
@@ -154,7 +154,7 @@ class SessionRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What one step leaves behind; kept all at once or not at all. None means: as before."""
+    """What one step changes; stored in one transaction. None leaves a value unchanged."""
 
     messages: tuple[Json, ...] = ()
     memory: WorkingMemory | None = None
@@ -165,7 +165,7 @@ class Step:
 
 
 def new_id() -> str:
-    """An id that nobody has and nobody guesses."""
+    """A new random id."""
     return secrets.token_hex(8)
 
 
@@ -230,7 +230,7 @@ def confirmation_row(one: Confirmation) -> ConfirmationRow:
 
 
 def refusal_of(held: Confirmation, at: datetime) -> Refusal:
-    """Why a confirmation that is held could not be settled at that moment."""
+    """Why a stored confirmation could not be resolved at that time."""
     if held.settled_as is not None:
         return Refusal.USED
     return Refusal.CHANGED if held.is_pending(at) else Refusal.EXPIRED

@@ -1,4 +1,4 @@
-"""The seam: what a place for sessions must do. SQLite does it for one machine, PostgreSQL for many.
+"""The seam of session stores: SQLite implements it for one machine, PostgreSQL for many.
 
 A store speaks for one tenant. `for_tenant` gives the same store speaking for another; no method takes a tenant, so none
 can be called with the wrong one.
@@ -36,17 +36,17 @@ class Store(Protocol):
 
     @property
     def tenant(self) -> str:
-        """Whose sessions these are; nobody's in particular when empty."""
+        """The tenant of these sessions; empty if there is only one."""
         ...
 
     def for_tenant(self, tenant: str) -> "Store":
-        """The same place, for another tenant."""
+        """The same store, for another tenant."""
         ...
 
     def open(
         self, session_id: str | None = None, *, create: bool = True, wait_seconds: float = 0, take_over: bool = False
     ) -> "AbstractAsyncContextManager[Session]":
-        """The session, for writing, by nobody else at the same time; a new one when no id is given.
+        """The session, opened for writing by one owner at a time; without an id, a new one.
 
         With `take_over`, whoever has it open loses it, and can write nothing more.
 
@@ -57,47 +57,47 @@ class Store(Protocol):
         ...
 
     async def sessions(self, *, limit: int | None = None) -> tuple[SessionInfo, ...]:
-        """The sessions, those changed last first."""
+        """The sessions, the last changed first."""
         ...
 
     async def read(self, session_id: str) -> SessionRecord:
-        """All of a session, as it is at one moment; also while somebody has it open."""
+        """A consistent copy of a session, also while it is open."""
         ...
 
     async def events(self, session_id: str, *, after: int = -1) -> tuple[LoggedEvent, ...]:
-        """The session's log behind a position."""
+        """The session's log after a position."""
         ...
 
     async def is_open(self, session_id: str) -> bool:
-        """Whether somebody has it open for writing, in this process or another."""
+        """Whether it is open for writing, in this process or another."""
         ...
 
     def follow(
         self, session_id: str, *, after: int = -1, ping_seconds: float = 15
     ) -> AsyncGenerator[LoggedEvent | None]:
-        """The session's log behind a position, and what is added to it, as soon as it is known here.
+        """The session's log after a position, then new events as soon as they are known here.
 
         It ends when all is told and nobody has the session open, in this process or another; None tells of a silence.
         """
         ...
 
     async def restore(self, record: SessionRecord, *, overwrite: bool = False) -> None:
-        """Keep a session that was read from another store; refused when there is one with its id.
+        """Store a session that was read from another store; refused if the id exists.
 
         With `overwrite` it takes the place of that one, unless somebody has it open.
         """
         ...
 
     async def delete(self, session_id: str) -> None:
-        """Forget a session. Refused while somebody has it open."""
+        """Delete a session; refused while it is open."""
         ...
 
     async def purge(self, older_than: timedelta) -> int:
-        """Forget all sessions that were not changed for that long, and say how many; open ones stay."""
+        """Delete all sessions that have not changed for that long and return their number; open ones stay."""
         ...
 
     async def close(self) -> None:
-        """Let go of the place."""
+        """Close the store."""
         ...
 
     async def __aenter__(self) -> Self: ...
@@ -108,11 +108,11 @@ class SessionWriter(Protocol):
     """Writes one open session. Each method is one transaction, and fails once the session is lost."""
 
     async def append(self, step: Step) -> None:
-        """Keep a step; when this returns, it is kept."""
+        """Store a step; it is durable when this returns."""
         ...
 
     async def begin_call(self, call: BegunCall) -> bool:
-        """Mark a call as begun; gives False when there is such a mark already."""
+        """Mark a call as begun; returns False if there is such a mark already."""
         ...
 
     async def add_confirmation(self, confirmation: Confirmation) -> None:
@@ -136,7 +136,7 @@ def open_store(place: str | Path, *, tenant: str = "") -> Store:
 
 
 def file_of(place: str | Path) -> Path:
-    """The file that a place names."""
+    """The file of a place."""
     scheme, separator, _ = str(place).partition("://")
     if separator and scheme.isalpha():
         raise StoreError(
@@ -163,7 +163,7 @@ PING_SECONDS = 15.0
 async def follow(
     store: "Store", session_id: str, *, after: int, ping_seconds: float, poll_seconds: float, news: asyncio.Event
 ) -> AsyncGenerator[LoggedEvent | None]:
-    """See `Store.follow`. It looks when `news` is set, and every `poll_seconds`: news get lost, and holders die."""
+    """Implements `Store.follow`. It looks when `news` is set and every `poll_seconds`: news get lost, holders die."""
     last_sent_at = time.monotonic()
     while True:
         news.clear()

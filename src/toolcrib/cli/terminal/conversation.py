@@ -30,7 +30,7 @@ from toolcrib.stores.store import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Talk:
-    """What a command can look at."""
+    """What a command can use."""
 
     session: Session
     toolbox: Toolbox
@@ -135,7 +135,7 @@ NAMES = [*(f"/{name}" for name in COMMANDS), "/quit"]
 
 
 async def run_command(talk: Talk, line: str) -> None:
-    """Do what a line such as `/search mail` says."""
+    """Run a command such as `/search mail`."""
     name, _, argument = line.removeprefix("/").partition(" ")
     command = COMMANDS.get(name.casefold())
     if command is None:
@@ -165,7 +165,7 @@ class Lines(Protocol):
 
 
 class PipedLines:
-    """Lines of a file or of another program; what is asked is not shown, for nobody is there to read it."""
+    """Lines of a file or of another program; prompts are not shown, because nobody would read them."""
 
     typed = False
 
@@ -220,7 +220,7 @@ class TypedLines:
 
 
 def input_lines(history: Path, commands: Sequence[str]) -> Lines:
-    """The user's lines as this process gets them."""
+    """The user's lines, typed or piped."""
     return TypedLines(history, commands) if sys.stdin.isatty() and sys.stdout.isatty() else PipedLines()
 
 
@@ -233,7 +233,7 @@ async def agreed(lines: Lines, question: str) -> bool | None:
 
 
 def _is_ours(file: Path) -> bool:
-    """Whether the history can be kept; a folder that may not be written to is no reason not to talk."""
+    """Whether the history can be stored; a read-only folder does not prevent the chat."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch(mode=0o600)  # what people type is theirs
@@ -243,7 +243,7 @@ def _is_ours(file: Path) -> bool:
 
 
 class EventView(Protocol):
-    """Who sees what happens."""
+    """Shows what happens to the user."""
 
     def show(self, event: events.Event) -> None: ...
 
@@ -253,7 +253,7 @@ class EventView(Protocol):
 
 
 class Turns:
-    """One conversation at one door."""
+    """One conversation, at a terminal or in a pipe."""
 
     def __init__(
         self, crib: Crib, store: Store, session: Session, audience: EventView, lines: Lines | None = None
@@ -273,7 +273,7 @@ class Turns:
         return bool(self._session.confirmations)
 
     async def talk(self) -> None:
-        """Take the user's lines until they leave."""
+        """Answer the user's lines until they leave."""
         assert self._lines is not None
         await self._ask_what_waits()
         while (line := await self._next_line()) is not None:
@@ -352,7 +352,7 @@ class Turns:
 
 @contextmanager
 def _stopped_by_ctrl_c(task: "asyncio.Task[None]") -> Generator[Callable[[], bool]]:
-    """Ctrl-C cancels the task; pressed again while that takes its time, it ends the program as ever."""
+    """Ctrl-C cancels the task; pressed again before that is done, it ends the program."""
     stopped = False
     loop = asyncio.get_running_loop()
 

@@ -80,7 +80,7 @@ class MarkdownStream:
         self._unfinished, self._began = "", False
 
     def rest(self) -> None:
-        """Let nothing move, and show the cursor."""
+        """Stop drawing, and show the cursor."""
         if self._live is not None:
             self._live.stop()
             self._live = None
@@ -104,7 +104,7 @@ class _Drawing(Live):
 
 
 def _parted(text: str) -> tuple[str, str]:
-    """What no further word can change, and the rest: the last block, and the line that is not ended yet."""
+    """The part that no further word can change, and the rest: the last block, and the unfinished line."""
     ended = text.rfind("\n") + 1
     *finished, last = _blocks(text[:ended]) or [""]
     return "".join(finished), last + text[ended:]

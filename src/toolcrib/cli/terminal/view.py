@@ -84,7 +84,7 @@ class ChatView:
         note("stopped")
 
     def rest(self) -> None:
-        """Let nothing move; before somebody else writes."""
+        """Stop drawing, before something else writes."""
         if self._spinner is not None:
             self._spinner.stop()
             self._spinner = None

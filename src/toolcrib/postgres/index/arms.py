@@ -1,4 +1,4 @@
-"""The dense arm in PostgreSQL: pgvector names the tools whose whole text is near, their passages are read here.
+"""Both arms in PostgreSQL. pgvector finds the tools whose whole text is near; their passages are compared here.
 
 How near tools are in general, which the judges need to know, is told by a sample of them that a replica holds.
 """
@@ -54,11 +54,11 @@ class Request:
 
     @property
     def order(self) -> Places:
-        """The place of each number among equals, which is the same in every replica."""
+        """The place of each number among tools with equal scores, the same in every replica."""
         return np.array(self.identities, dtype=np.int64)
 
     def number(self, identity: int) -> int:
-        """The number of a tool here."""
+        """The number of a tool in this request."""
         number = self._numbers.setdefault(identity, len(self.identities))
         if number == len(self.identities):
             self.identities.append(identity)
@@ -82,7 +82,7 @@ class Sample:
     _lock: Lock = field(default_factory=Lock)
 
     def moments(self, connection: "Connection[Any]", query: Vectors, tools: int) -> tuple[float, float]:
-        """The sum of the scores of all tools and of their squares, as far as the sample tells."""
+        """The sum of the scores of all tools and of their squares, estimated from the sample."""
         with self._lock:
             if self._vectors is None or not tools / GREW <= self._taken_from <= tools * GREW:
                 self._vectors, self._taken_from = self._take(connection), tools
@@ -98,7 +98,7 @@ class Sample:
 
 @dataclass(slots=True)
 class PostgresDense:
-    """How near tools are to the vectors of one request."""
+    """The dense arm: the similarity of tools to the vectors of one request."""
 
     connection: "Connection[Any]"
     request: Request
@@ -197,7 +197,7 @@ MOST_LIKE_IT = 2_000  # words that begin alike
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """How much a tenant has, at a revision of its index."""
+    """The counts of a tenant, at a revision of its index."""
 
     tools: int
     tokens: int
@@ -206,7 +206,7 @@ class Size:
 
 @dataclass(slots=True)
 class PostgresWords:
-    """The words of one tenant. What was looked up is remembered until the index changes."""
+    """The vocabulary of one tenant, cached until the index changes."""
 
     tenant: int
     _revision: int = -1
@@ -215,7 +215,7 @@ class PostgresWords:
     _lock: Lock = field(default_factory=Lock)
 
     def read(self, connection: "Connection[Any]", texts: Sequence[str], size: Size) -> "Reading":
-        """How these texts are understood."""
+        """The terms of these texts."""
         with self._lock:
             if self._revision != size.revision or len(self._asked) > READ:
                 self._revision, self._frequency, self._asked = size.revision, {}, {}
@@ -242,7 +242,7 @@ class PostgresWords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """Texts that were read, and in how many tools their terms stand."""
+    """The terms of texts, and how many tools contain each."""
 
     words: dict[str, tuple[QueryTerm, ...]]
     frequency: dict[str, int]
@@ -262,7 +262,7 @@ def _may_be_guessed(word: str, known: dict[str, int]) -> bool:
 
 
 def _alike(connection: "Connection[Any]", tenant: int, words: Sequence[str]) -> list[tuple[str, int]]:
-    """The known words that could be meant: those that begin like one of these, are one slip away, or parts of it."""
+    """The known words that could be meant: those with the same beginning, one edit away, or parts of a compound."""
     query = """
         SELECT word, tools FROM toolcrib_index_word WHERE tenant = %(tenant)s AND word = ANY(%(pieces)s)
         UNION
@@ -339,7 +339,7 @@ class PostgresLexical:
         ]
 
     def _weights(self, asked: Sequence[QueryTerm]) -> dict[str, float]:
-        """What each term of a text counts; one that two words have counts twice."""
+        """The weight of each term of a text; one that two words have counts twice."""
         weights: dict[str, float] = {}
         for word in asked:
             for term in word.terms:

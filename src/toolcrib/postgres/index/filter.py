@@ -1,4 +1,4 @@
-"""Which tools may be found, said so that a database understands it: rules, the first that fits decides.
+"""Filters as SQL: rules that say which tools may be found. The first rule that fits decides.
 
 A `Filter` is also a `where` for any other index: it can be asked about a tool.
 """
@@ -26,7 +26,7 @@ class FilterRule:
     risks: tuple[str, ...] = ()  # any of these; none given: whatever the risk is
 
     def fits(self, tool: Tool) -> bool:
-        """Whether the rule speaks about this tool."""
+        """Whether the rule is about this tool."""
         return (
             (not self.risks or tool.risk.value in self.risks)
             and (self.name is None or _matches(self.name, tool.name))
@@ -51,7 +51,7 @@ class FilterRule:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Rules in order; a tool that none speaks about is shown."""
+    """Rules in order; a tool that fits none is shown."""
 
     rules: tuple[FilterRule, ...] = ()
 
@@ -71,7 +71,7 @@ class PolicyView(Protocol):
 
 
 def condition(filters: Iterable[Filter]) -> tuple[str, list[object]]:
-    """What all these filters show, as a condition of SQL that begins with `AND`, and its parameters."""
+    """The condition of SQL for all these filters, which begins with `AND`, and its parameters."""
     text, parameters = "", list[object]()
     for one in filters:
         cases: list[str] = []

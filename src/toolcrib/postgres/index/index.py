@@ -60,7 +60,7 @@ MAX_SPELLED = 200  # no name has more letters
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What a result says about a tool."""
+    """The fields of a tool that a result shows."""
 
     name: str
     related: Sequence[str]

@@ -1,4 +1,4 @@
-"""A tool as a row of the index: its words counted, its vectors at half precision, everything as PostgreSQL sends it."""
+"""A tool as a row of the index: counted words, half-precision vectors, in PostgreSQL's binary format."""
 
 import hashlib
 import struct
@@ -34,7 +34,7 @@ _TEXT = 25  # the number PostgreSQL has for the type `text`
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What the index keeps of a tool, without its vectors."""
+    """The row of a tool, without its vectors."""
 
     tool: Tool
     words: tuple[str, ...]
@@ -81,7 +81,7 @@ def copied(rows: Iterable[bytes]) -> Iterable[bytes]:
 
 
 def digest_of(tool: Tool, embedder: str) -> bytes:
-    """Equal as long as the row of a tool would be equal."""
+    """A digest that is equal for equal rows."""
     content = (
         FORM, embedder, tool.name, tool.description, tool.category, tool.source, tool.risk.value, tool.related,
         tool.phrases, parameter_texts(tool.parameters),
@@ -116,7 +116,7 @@ def hashes_of(terms: bytes) -> frozenset[int]:
 
 
 def spelled(name: str) -> str:
-    """A name as words; `get_page` and `getPage` read alike."""
+    """A name as words: `get_page` and `getPage` are equal."""
     return " ".join(words(name))
 
 
@@ -131,7 +131,7 @@ def is_kept(word: str) -> bool:
 
 
 def forms_of(word: str) -> list[int]:
-    """The sums by which a word is found when it is misspelt."""
+    """The hashes by which a misspelled word is found."""
     return deletion_hashes(word) if MIN_SLIP <= len(word) <= MAX_SLIP else []
 
 

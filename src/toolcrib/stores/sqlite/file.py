@@ -115,7 +115,7 @@ CURRENT = MIGRATIONS[-1].version
 
 
 def migrate(connection: sqlite3.Connection, place: str, migrations: Sequence[Migration] = MIGRATIONS) -> None:
-    """Bring a file to the newest version, or leave it untouched. Safe when several processes do so at once."""
+    """Migrate a file to the newest version, or leave it untouched. Safe when several processes do so at once."""
     if version_of(connection, place) == migrations[-1].version:
         return
     connection.execute("BEGIN IMMEDIATE")  # the others wait here, and then find that all is done
@@ -164,12 +164,12 @@ def _columns_at(version: int) -> dict[str, list[str]]:
 
 
 def version_number(connection: sqlite3.Connection) -> int:
-    """The number that stands in the file."""
+    """The version number in the file."""
     return connection.execute("PRAGMA user_version").fetchone()[0]
 
 
 def refuse_newer(version: int, place: str) -> None:
-    """We do not know what a newer version would expect of us."""
+    """Raise an error if a newer version of Toolcrib wrote the file."""
     if version > CURRENT:
         raise StoreError(
             f"{place} was written by a newer Toolcrib (form {version}; this one knows forms up to {CURRENT}). "
@@ -192,7 +192,7 @@ class SqliteFile:
     """Runs short pieces of work on the file, each in a transaction; opened, and made, at the first of them."""
 
     def __init__(self, path: Path | None, *, durable: bool = True, rescue: bool = False) -> None:
-        """Name the file. With `rescue` it is read however damaged it is; only its rows are checked."""
+        """With `rescue` the file is read however damaged it is; only its rows are checked."""
         self.place = str(path) if path else IN_MEMORY
         self._path = path
         self._durable = durable
@@ -209,11 +209,11 @@ class SqliteFile:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="toolcrib-store")
 
     async def read(self, work: Work[Result]) -> Result:
-        """What `work` reads, all of it from one moment."""
+        """The result of `work`, which reads in one transaction."""
         return await asyncio.wrap_future(self._submit(work, writes=False))
 
     async def write(self, work: Work[Result]) -> Result:
-        """Let `work` write: kept when this returns, undone when it raises."""
+        """Let `work` write in one transaction: durable when this returns, rolled back when it raises."""
         return await asyncio.wrap_future(self.write_soon(work))
 
     def write_soon(self, work: Work[Result]) -> "Future[Result]":
@@ -232,7 +232,7 @@ class SqliteFile:
         await asyncio.wrap_future(self._worker.submit(run))
 
     async def close(self) -> None:
-        """Finish what was begun and let go of the file; the next use opens it again."""
+        """Finish pending work and close the file; the next use opens it again."""
         worker, connection = self._worker, self._connection
         self._begin()
         if connection is not None:
@@ -442,7 +442,7 @@ def _may_write(path: Path) -> bool:
 
 @contextmanager
 def translated_errors(place: str) -> Generator[None]:
-    """What SQLite and the file system complain of, as a `StoreError` that says what to do."""
+    """Translate errors of SQLite and the file system to a `StoreError` that says what to do."""
     try:
         yield
     except (sqlite3.Error, OSError) as error:

@@ -1,4 +1,4 @@
-"""Is what we read what we wrote? A checksum in each row, and a check of the whole file when it is opened.
+"""Detects damage: a checksum in each row, and a check of the whole file when it is opened.
 
 A checksum covers all columns of a row, its key among them, so that a row cannot stand in for another one. A session's
 row counts the rows that belong to it, so that one that vanished is missed. The checksums find accidents (a failing
@@ -46,7 +46,7 @@ class Table(Generic[RowType]):
     """A table whose rows have checksums: the only way in which rows are written and read."""
 
     def __init__(self, name: str, kind: "type[RowType] | None", *columns: str, key: int) -> None:
-        """Say which columns it has, the first `key` of them its key, and what its rows are made into."""
+        """The first `key` columns are the primary key; rows become values of `kind`, or tuples."""
         self.name = name
         self.columns = columns
         self._make: Any = getattr(kind, "_make", tuple)
@@ -58,17 +58,17 @@ class Table(Generic[RowType]):
         self._key = key
 
     def insert(self, connection: sqlite3.Connection, rows: Iterable[Row], *, conflict: str = "ABORT") -> int:
-        """Add rows; gives how many were added."""
+        """Add rows; returns how many were added."""
         query = f"INSERT OR {conflict} {self._insert}"
         return connection.executemany(query, [(*row, checksum(row)) for row in rows]).rowcount
 
     def update(self, connection: sqlite3.Connection, row: RowType) -> bool:
-        """Put a row in the place of the one with its key; gives whether there was one."""
+        """Replace the row with this key; returns whether there was one."""
         values = (*row[self._key :], checksum(row), *row[: self._key])
         return connection.execute(self._update, values).rowcount > 0
 
     def select(self, connection: sqlite3.Connection, where: str, values: Row = ()) -> Iterator[RowType]:
-        """The rows that fit, each of them as it was written; `where` may also order and limit them."""
+        """The matching rows, each verified by its checksum; `where` may also order and limit them."""
         for *row, there in connection.execute(self._select + where, values):
             if there != checksum(tuple(row)):
                 raise damaged(connection, f"a row of {self.name!r} does not fit its checksum")

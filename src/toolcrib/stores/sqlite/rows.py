@@ -1,4 +1,4 @@
-"""Between rows and values: every query of a SQLite store, each of them for one tenant."""
+"""The queries of a SQLite store, and the mapping of rows to values; each query is for one tenant."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -106,7 +106,7 @@ def _distinct(ids: Iterable[str]) -> list[str]:
 
 
 def insert_step(connection: sqlite3.Connection, tenant: str, session: str, step: Step, now: datetime) -> None:
-    """What a step adds to a session, and what it changes."""
+    """Write what a step adds and changes."""
     head = _held(connection, tenant, session)
     _insert_messages(connection, head, head.message_count, step.messages)
     events = [LoggedEvent(position=0, at=now, event=event) for event in step.events]
@@ -133,7 +133,7 @@ def find_session(connection: sqlite3.Connection, tenant: str, session: str) -> S
 
 
 def _held(connection: sqlite3.Connection, tenant: str, session: str) -> SessionRow:
-    """The row of a session that somebody has open."""
+    """The row of a session that is open."""
     head = find_session(connection, tenant, session)
     if head is None:
         raise damaged(connection, f"the row of the session {session!r} is missing")
@@ -141,18 +141,18 @@ def _held(connection: sqlite3.Connection, tenant: str, session: str) -> SessionR
 
 
 def delete_session(connection: sqlite3.Connection, tenant: str, session: str) -> int:
-    """Forget a session and all that belongs to it; how many that were."""
+    """Delete a session with everything that belongs to it; returns how many there were."""
     return connection.execute("DELETE FROM sessions WHERE tenant = ? AND id = ?", (tenant, session)).rowcount
 
 
 def select_ids_before(connection: sqlite3.Connection, tenant: str, before: datetime) -> list[str]:
-    """The sessions that were last changed before a moment."""
+    """The sessions that were last changed before a time."""
     rows = SESSIONS.select(connection, "tenant = ? AND updated_at < ?", (tenant, microseconds(before)))
     return [row.id for row in rows]
 
 
 def unknown_session(connection: sqlite3.Connection, tenant: str, session: str) -> UnknownSessionError:
-    """The complaint, with the nearest of the tenant's own newest sessions."""
+    """The error for an unknown id, with the most similar of the tenant's newest sessions."""
     return UnknownSessionError(session, [info.id for info in select_infos(connection, tenant, limit=1_000)])
 
 
@@ -191,7 +191,7 @@ def select_infos(connection: sqlite3.Connection, tenant: str, *, limit: int | No
 
 
 def select_events(connection: sqlite3.Connection, tenant: str, session: str, *, after: int) -> tuple[LoggedEvent, ...]:
-    """The log behind a position; refused when a line of it is missing."""
+    """The log after a position; raises an error if a line of it is missing."""
     head = find_session(connection, tenant, session)
     if head is None:
         raise unknown_session(connection, tenant, session)
@@ -203,7 +203,7 @@ def select_events(connection: sqlite3.Connection, tenant: str, session: str, *, 
 
 
 def insert_call(connection: sqlite3.Connection, tenant: str, session: str, call: BegunCall) -> bool:
-    """The mark of a call; gives whether there was none with its id."""
+    """Mark a call as begun; returns whether there was no mark with its id."""
     added = CALLS.insert(connection, [(tenant, session, *call_row(call))], conflict="IGNORE")
     if added:
         head = _held(connection, tenant, session)
@@ -212,7 +212,7 @@ def insert_call(connection: sqlite3.Connection, tenant: str, session: str, call:
 
 
 def raise_fence(connection: sqlite3.Connection, tenant: str, session: str) -> None:
-    """Give the session's next holder a higher number than any before."""
+    """Give the session's next holder a higher fencing number than any before."""
     head = _held(connection, tenant, session)
     SESSIONS.update(connection, head._replace(fence=head.fence + 1))
 

@@ -42,7 +42,7 @@ leases = sys.modules[__name__]
 
 
 def take(connection: sqlite3.Connection, lease: Lease, now: datetime, *, by_force: bool = False) -> None:
-    """Take the lease, or refuse when somebody else has it, unless by force."""
+    """Take the lease; refused if somebody else has it, unless by force."""
     if not by_force:
         refuse_busy(connection, lease.tenant, lease.session, now)
     rows.LEASES.insert(connection, [_row(lease, now)], conflict="REPLACE")
@@ -58,14 +58,14 @@ def _held(connection: sqlite3.Connection, tenant: str, session: str) -> rows.Lea
 
 
 def refuse_busy(connection: sqlite3.Connection, tenant: str, session: str, now: datetime) -> None:
-    """Refuse to touch a session that somebody has open."""
+    """Raise an error if the session is open."""
     holder = holder_of(connection, tenant, session, now)
     if holder is not None:
         raise SessionBusyError(session, str(holder))
 
 
 def holder_of(connection: sqlite3.Connection, tenant: str, session: str, now: datetime) -> Owner | None:
-    """Who has a session open."""
+    """The holder of a session's lease."""
     row = _held(connection, tenant, session)
     if row is None or row.token in unreleased or row.expires_at <= microseconds(now):
         return None
@@ -82,13 +82,13 @@ def shorten(connection: sqlite3.Connection, lease: Lease, now: datetime) -> bool
 
 
 def renew(connection: sqlite3.Connection, lease: Lease, now: datetime) -> None:
-    """Keep the lease for another while; refused when it is no longer ours."""
+    """Renew the lease; refused if it is no longer ours."""
     if renew_all(connection, (lease,), now):
         raise SessionLostError(lease.session)
 
 
 def renew_all(connection: sqlite3.Connection, leases: Iterable[Lease], now: datetime) -> list[Lease]:
-    """Keep leases for another while; gives those that are no longer ours."""
+    """Renew leases; returns those that are no longer ours."""
     lost: list[Lease] = []
     for lease in leases:
         row = _held(connection, lease.tenant, lease.session)
@@ -100,7 +100,7 @@ def renew_all(connection: sqlite3.Connection, leases: Iterable[Lease], now: date
 
 
 def release(connection: sqlite3.Connection, lease: Lease) -> None:
-    """Give the lease back; nothing happens when it is not ours."""
+    """Release the lease; does nothing if it is not ours."""
     connection.execute("DELETE FROM leases WHERE tenant = ? AND session = ? AND token = ?", lease.row)
 
 
@@ -116,7 +116,7 @@ class SqliteStore:
     def __init__(
         self, path: str | Path | SqliteFile | None, *, tenant: str = "", durable: bool = True, clock: Clock = now
     ) -> None:
-        """Name the file; it is opened, and made, when first used. Without one, sessions last as long as the store.
+        """The file is opened, or created, at the first use. Without one, sessions last as long as the store.
 
         Args:
             path: The file, or one that others use too. It belongs on a disk of this machine: SQLite's locks do not
@@ -137,7 +137,7 @@ class SqliteStore:
         return self._tenant
 
     def for_tenant(self, tenant: str) -> "SqliteStore":
-        """The same file, for another tenant; it is closed with the store that it came from."""
+        """The same file for another tenant; closing the first store closes both."""
         other = copy(self)
         other._tenant = checked_tenant(tenant)
         other._owns_file = False
@@ -147,7 +147,7 @@ class SqliteStore:
     async def open(
         self, session_id: str | None = None, *, create: bool = True, wait_seconds: float = 0, take_over: bool = False
     ) -> AsyncGenerator[Session]:
-        """The session, for writing, by nobody else at the same time (see `Store.open`)."""
+        """The session, opened for writing by one owner at a time (see `Store.open`)."""
         id = new_id() if session_id is None else checked_id(session_id)
         lease = Lease.new(self._tenant, id)
         try:
@@ -196,23 +196,23 @@ class SqliteStore:
         return self._file.write_soon(lambda connection: leases.renew_all(connection, held, self._clock())).result()
 
     async def sessions(self, *, limit: int | None = None) -> tuple[SessionInfo, ...]:
-        """The sessions, those changed last first."""
+        """The sessions, the last changed first."""
         return await self._file.read(lambda connection: rows.select_infos(connection, self._tenant, limit=limit))
 
     async def read(self, session_id: str) -> SessionRecord:
-        """All of a session, as it is at one moment; also while somebody has it open."""
+        """A consistent copy of a session, also while it is open."""
         id = checked_id(session_id)
         return await self._file.read(lambda connection: rows.select_session(connection, self._tenant, id, events=True))
 
     async def events(self, session_id: str, *, after: int = -1) -> tuple[LoggedEvent, ...]:
-        """The session's log behind a position."""
+        """The session's log after a position."""
         id = checked_id(session_id)
         return await self._file.read(
             lambda connection: rows.select_events(connection, self._tenant, id, after=min(after, 2**63 - 1))
         )
 
     async def is_open(self, session_id: str) -> bool:
-        """Whether somebody has it open, in this process or another."""
+        """Whether it is open, in this process or another."""
         id = checked_id(session_id)
         holder = await self._file.read(lambda connection: leases.holder_of(connection, self._tenant, id, self._clock()))
         return holder is not None
@@ -220,12 +220,12 @@ class SqliteStore:
     def follow(
         self, session_id: str, *, after: int = -1, ping_seconds: float = PING_SECONDS
     ) -> AsyncGenerator[LoggedEvent | None]:
-        """The session's log behind a position, and what is added, as long as somebody has it open."""
+        """The session's log after a position, then new events while the session is open."""
         news = asyncio.Event()
         return follow(self, session_id, after=after, ping_seconds=ping_seconds, poll_seconds=POLL_SECONDS, news=news)
 
     async def restore(self, record: SessionRecord, *, overwrite: bool = False) -> None:
-        """Keep a session that was read from another store; refused when there is one with its id."""
+        """Store a session that was read from another store; refused if the id exists."""
         id = checked_id(record.id)
 
         def insert(connection: sqlite3.Connection) -> None:
@@ -241,7 +241,7 @@ class SqliteStore:
         await shielded(self._file.write(insert))
 
     async def delete(self, session_id: str) -> None:
-        """Forget a session. Refused while somebody has it open."""
+        """Delete a session; refused while it is open."""
         id = checked_id(session_id)
 
         def remove(connection: sqlite3.Connection) -> None:
@@ -252,7 +252,7 @@ class SqliteStore:
         await shielded(self._file.write(remove))
 
     async def purge(self, older_than: timedelta) -> int:
-        """Forget all sessions that were not changed for that long, and say how many; open ones stay."""
+        """Delete all sessions that have not changed for that long and return their number; open ones stay."""
 
         def remove(connection: sqlite3.Connection) -> int:
             now = self._clock()
@@ -268,7 +268,7 @@ class SqliteStore:
         return await shielded(self._file.write(remove))
 
     async def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._owns_file:
             await shielded(self._file.close())
 
@@ -332,7 +332,7 @@ class SqliteStoreAdmin:
     """The `StoreAdmin` of a SQLite file."""
 
     def __init__(self, path: Path, clock: Callable[[], datetime], *, rescue: bool = False) -> None:
-        """Name the file. With `rescue` it is only read, and what is whole in it is given, however damaged it is."""
+        """With `rescue` the file is only read, and undamaged sessions are returned however damaged it is."""
         self._path = path
         self._clock = clock
         self._file = SqliteFile(path, rescue=rescue)
@@ -342,14 +342,14 @@ class SqliteStoreAdmin:
         return SqliteStore(self._file, tenant=tenant, clock=self._clock)
 
     async def tenants(self) -> tuple[str, ...]:
-        """Those that have sessions."""
+        """The tenants that have sessions."""
         if not self._path.exists():
             return ()  # only looking must not make a file
         query = "SELECT DISTINCT tenant FROM sessions ORDER BY tenant"
         return await self._file.read(lambda connection: tuple([row[0] for row in connection.execute(query)]))
 
     async def status(self) -> StoreStatus:
-        """What is in it; only looks, also at what an older version wrote."""
+        """What the store contains, also in the form of an older version; changes nothing."""
         return await asyncio.to_thread(self._status)
 
     def _status(self) -> StoreStatus:
@@ -386,11 +386,11 @@ class SqliteStoreAdmin:
         await self._file.read(lambda connection: check(connection, whole=True))
 
     async def migrate(self) -> None:
-        """Make the tables, or bring them to the newest form."""
+        """Create the tables, or migrate them to the newest version."""
         await self._file.read(lambda _: None)
 
     async def tidy(self) -> int:
-        """Forget the leases of the dead, and give back the space of what was deleted."""
+        """Delete the leases of processes that ended, and free the space of deleted rows."""
 
         def remove(connection: sqlite3.Connection) -> int:
             dead = _holders(connection, microseconds(self._clock()), gone=True)
@@ -412,7 +412,7 @@ class SqliteStoreAdmin:
 
 
 def _holders(connection: sqlite3.Connection, now: int, *, gone: bool) -> list[tuple[str, str]]:
-    """The sessions whose holder is there, or those whose holder is gone."""
+    """The sessions whose holder is alive, or those whose holder is gone."""
     held = connection.execute("SELECT tenant, session, expires_at, host, pid, started FROM leases").fetchall()
     return [
         (tenant, session)

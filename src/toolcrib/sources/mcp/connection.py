@@ -160,6 +160,11 @@ class McpConnection:
         return self._retries.pause()
 
     @property
+    def protocol(self) -> str:
+        """The version of MCP that is spoken now; empty while there is no connection."""
+        return (self._link.client.protocol_version or "") if self._link is not None else ""
+
+    @property
     def log(self) -> str:
         """The last stderr output of a local server: for people, never for a model."""
         return self._last.log if self._last else ""

@@ -201,6 +201,13 @@ class GatewayServer(Server[None]):
         )
         return super().create_initialization_options(changing, *more, **options)  # pyright: ignore[reportArgumentType]  # passed on unchanged
 
+    def get_capabilities(self, *given: Any, **more: Any) -> mcp_types.ServerCapabilities:
+        """The SDK says that all lists may change where clients can listen; that of tools does only in sessions."""
+        stated = super().get_capabilities(*given, **more)
+        if stated.tools is None or more.get("protocol_version") not in MODERN_PROTOCOL_VERSIONS:
+            return stated
+        return stated.model_copy(update={"tools": mcp_types.ToolsCapability(list_changed=False)})
+
 
 class LegacySession:
     """One session of the older protocol, and the tools that its client has found."""

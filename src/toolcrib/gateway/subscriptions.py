@@ -43,7 +43,7 @@ class Subscriptions:
         self._watched: dict[tuple[McpConnection, str], dict[object, str]] = {}
         self._kinds: dict[str, Kind] = {}
         self._changed: set[Kind] = set()
-        self._telling: set[asyncio.Task[None]] = set()
+        self._sending: set[asyncio.Task[None]] = set()
         for source in sources.sources:
             if isinstance(source, McpSource):
                 source.connection.on_update = partial(self._updated, source.connection)
@@ -56,7 +56,7 @@ class Subscriptions:
         def stop() -> None:
             unsubscribe()
             self._streams.close()
-            for task in self._telling:
+            for task in self._sending:
                 task.cancel()
 
         return stop
@@ -167,5 +167,5 @@ class Subscriptions:
 
     def _tell(self, sending: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(sending)
-        self._telling.add(task)
-        task.add_done_callback(self._telling.discard)
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)

@@ -2,7 +2,7 @@
 
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from toolcrib.postgres.catalog import read, written
+from toolcrib.postgres.catalog import dump_tool, load_tool
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Extraction, Protocol, Risk, Tool
 
@@ -39,15 +39,15 @@ TOOLS = st.builds(
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(TOOLS)
 def test_a_tool_comes_back_as_it_was(tool: Tool) -> None:
-    text = written(tool)
+    text = dump_tool(tool)
     assert text.isascii()
     assert "\0" not in text
-    back = read(text, call, lambda: None)
+    back = load_tool(text, call, lambda: None)
     assert back == tool
-    assert written(back) == text
+    assert dump_tool(back) == text
 
 
 def test_code_is_left_behind_and_where_it_stands() -> None:
     tool = Tool(name="a", description="", call=call, extraction=lambda result: [], origin="here.py:1")
-    assert read(written(tool), call, lambda: None) == tool.with_metadata(extraction=None, origin="")
-    assert read(written(tool), call, lambda: tool.extraction).extraction is tool.extraction
+    assert load_tool(dump_tool(tool), call, lambda: None) == tool.with_metadata(extraction=None, origin="")
+    assert load_tool(dump_tool(tool), call, lambda: tool.extraction).extraction is tool.extraction

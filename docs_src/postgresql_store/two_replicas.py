@@ -16,7 +16,7 @@ async def listen(replica: Store) -> list[Any]:
 
 
 async def main(place: str) -> None:
-    async with open_store(place) as replica, open_store(place) as other:  # in your house these are two machines
+    async with open_store(place) as replica, open_store(place) as other:  # in production these are two machines
         async with replica.open("tuesday") as session:
             await session.append([{"role": "user", "text": "find the hero image"}], events=[{"type": "run_started"}])
 

@@ -1,5 +1,5 @@
 from toolcrib import Hit, SearchResult
-from toolcrib.discovery import best_hits, spread
+from toolcrib.discovery import best_hits, hand_over
 
 
 def search(*scores: float, confidence: float) -> SearchResult:
@@ -18,6 +18,6 @@ assert worth(0.30, 0.25, 0.20, 0.15, confidence=0.9) == 4  # a task that needs s
 assert worth(*[0.1] * 20, confidence=0.3) == 8  # not sure: up to the limit, which is never more than 10
 
 several = search(0.30, 0.25, 0.20, 0.15, confidence=0.9)
-chosen = spread(several, limit=8, tokens_of=lambda name: 150, budget_tokens=370)
+chosen = hand_over(several, limit=8, tokens_of=lambda name: 150, budget_tokens=370)
 assert [hit.name for hit in chosen.handed] == ["tool_0", "tool_1"]
 assert [hit.name for hit in chosen.named] == ["tool_2", "tool_3"]

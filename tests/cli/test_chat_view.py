@@ -18,7 +18,7 @@ from toolcrib.agent import events
 from toolcrib.agent.crib import Crib
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.cli.main import main
-from toolcrib.cli.terminal.conversation import PROMPT, PipedLines, Turns, TypedLines, agreed, input_lines
+from toolcrib.cli.terminal.conversation import PROMPT, PipedLines, Turns, TypedLines, ask_yes_no, input_lines
 from toolcrib.cli.terminal.view import ChatView, EventLines, render_arguments, shortened
 from toolcrib.errors import MissingExtraError
 from toolcrib.stores.sqlite.store import SqliteStore
@@ -197,7 +197,7 @@ async def test_a_person_leaves_by(said: Sequence[str | type[BaseException]], ask
 )
 async def test_only_a_yes_is_a_yes(said: str | type[BaseException], yes: bool | None) -> None:
     lines = Script(said)
-    assert await agreed(lines, "Delete it?") is yes
+    assert await ask_yes_no(lines, "Delete it?") is yes
     assert lines.prompts == ["Delete it? [y/N] "]
 
 

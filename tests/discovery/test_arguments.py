@@ -9,7 +9,7 @@ from inline_snapshot import snapshot
 from pydantic import BaseModel, BeforeValidator
 
 from tests.support.recorded_tools import make, takes
-from toolcrib.discovery.arguments import Repaired, SchemaChecker, fitted
+from toolcrib.discovery.arguments import Repaired, SchemaChecker, repair_arguments
 from toolcrib.discovery.tokens import count_tokens
 from toolcrib.tools.function import tool
 from toolcrib.tools.tool import Tool
@@ -118,13 +118,13 @@ QUOTED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 @pytest.mark.parametrize("which", [FOREIGN, OURS], ids=["raw schema", "function"])
 @pytest.mark.parametrize(("given_", "wanted"), [case[1:] for case in REPAIRS], ids=[case[0] for case in REPAIRS])
 def test_a_near_miss_is_repaired(which: Tool, given_: object, wanted: dict[str, Any]) -> None:
-    assert fitted(which, given_) == Repaired(wanted)
+    assert repair_arguments(which, given_) == Repaired(wanted)
 
 
 @pytest.mark.parametrize(("given_", "wanted"), [case[1:] for case in QUOTED], ids=[case[0] for case in QUOTED])
 def test_what_a_function_reads_by_itself_is_repaired_for_others(given_: dict[str, Any], wanted: dict[str, Any]) -> None:
-    assert fitted(FOREIGN, given_) == Repaired(wanted)
-    assert fitted(OURS, given_) == Repaired(given_)  # pydantic reads it, so nothing is touched
+    assert repair_arguments(FOREIGN, given_) == Repaired(wanted)
+    assert repair_arguments(OURS, given_) == Repaired(given_)  # pydantic reads it, so nothing is touched
 
 
 @pytest.mark.parametrize(
@@ -152,16 +152,16 @@ def test_what_a_function_reads_by_itself_is_repaired_for_others(given_: dict[str
     ids=lambda arguments: str(arguments)[:40],
 )
 def test_what_has_no_plain_reading_is_refused(arguments: dict[str, Any]) -> None:
-    assert isinstance(fitted(FOREIGN, arguments), str)
+    assert isinstance(repair_arguments(FOREIGN, arguments), str)
 
 
 def test_two_choices_that_differ_by_case_alone_are_not_guessed_between() -> None:
-    assert isinstance(fitted(make("x", parameters=takes(one={"enum": ["aB", "Ab"]})), {"one": "AB"}), str)
+    assert isinstance(repair_arguments(make("x", parameters=takes(one={"enum": ["aB", "Ab"]})), {"one": "AB"}), str)
 
 
 def test_a_tool_that_wants_a_wrapper_gets_it() -> None:
     wants = make("run", parameters=takes(arguments={"type": "object"}))
-    assert fitted(wants, {"arguments": {"arguments": 1}}) == Repaired({"arguments": {"arguments": 1}})
+    assert repair_arguments(wants, {"arguments": {"arguments": 1}}) == Repaired({"arguments": {"arguments": 1}})
 
 
 def test_a_validator_of_the_tools_own_has_the_first_say() -> None:
@@ -170,7 +170,7 @@ def test_a_validator_of_the_tools_own_has_the_first_say() -> None:
         """Tag."""
         return ""
 
-    assert fitted(tag, {"names": "a,b"}) == Repaired({"names": "a,b"})  # not ["a,b"]
+    assert repair_arguments(tag, {"names": "a,b"}) == Repaired({"names": "a,b"})  # not ["a,b"]
 
 
 def test_a_validator_that_breaks_is_left_to_the_call() -> None:
@@ -182,7 +182,7 @@ def test_a_validator_that_breaks_is_left_to_the_call() -> None:
         """Tag."""
         return ""
 
-    assert fitted(tag, {"name": "a"}) == Repaired({"name": "a"})
+    assert repair_arguments(tag, {"name": "a"}) == Repaired({"name": "a"})
 
 
 @pytest.mark.parametrize(
@@ -284,25 +284,25 @@ Correct the arguments and call it again.\
     ],
 )
 def test_a_refusal_carries_the_schema(which: Tool, arguments: object, refusal: object) -> None:
-    text = fitted(which, arguments)
+    text = repair_arguments(which, arguments)
     assert isinstance(text, str)
     assert (text, count_tokens(text)) == refusal
 
 
 def test_several_forms_that_all_fail_are_one_complaint() -> None:
     wants = make("x", parameters=takes(at={"oneOf": [{"type": "integer"}, {"type": "object"}]}))
-    assert "- at: fits none of the forms it may have (got 'soon')" in str(fitted(wants, {"at": "soon"}))
+    assert "- at: fits none of the forms it may have (got 'soon')" in str(repair_arguments(wants, {"at": "soon"}))
 
 
 def test_a_whole_schema_that_fails_says_so() -> None:
     wants = make("x", parameters={"anyOf": [{"required": ["a"]}, {"required": ["b"]}]})
-    assert "- all of them: fits none of the forms it may have (got {})" in str(fitted(wants, {}))
-    assert fitted(wants, {"b": 1}) == Repaired({"b": 1})
+    assert "- all of them: fits none of the forms it may have (got {})" in str(repair_arguments(wants, {}))
+    assert repair_arguments(wants, {"b": 1}) == Repaired({"b": 1})
 
 
 def test_every_part_of_a_joint_schema_counts() -> None:
     wants = make("x", parameters={"allOf": [{"required": ["a"]}, {"required": ["b"]}]})
-    assert str(fitted(wants, {"a": 1})).count("is required, but missing") == 1
+    assert str(repair_arguments(wants, {"a": 1})).count("is required, but missing") == 1
 
 
 @pytest.mark.parametrize(
@@ -321,7 +321,7 @@ def test_every_part_of_a_joint_schema_counts() -> None:
 )
 def test_a_schema_that_says_nothing_we_read_refuses_nothing(parameters: dict[str, Any]) -> None:
     given_ = {"a": [1], "b": {"c": None}}
-    assert fitted(make("x", parameters={"properties": {}, **parameters}), given_) == Repaired(given_)
+    assert repair_arguments(make("x", parameters={"properties": {}, **parameters}), given_) == Repaired(given_)
 
 
 def test_a_schema_that_branches_without_end_is_given_up_on_in_time() -> None:
@@ -330,14 +330,14 @@ def test_a_schema_that_branches_without_end_is_given_up_on_in_time() -> None:
     tree: list[Any] = ["leaf"]
     for _ in range(50):
         tree = [tree]
-    assert fitted(wants, {"tree": tree}) == Repaired({"tree": tree})
+    assert repair_arguments(wants, {"tree": tree}) == Repaired({"tree": tree})
 
 
 def test_values_deeper_than_any_schema_are_let_through() -> None:
     deep: dict[str, Any] = {"limit": 1}
     for _ in range(200):
         deep = {"limit": 1, "inner": deep}
-    assert fitted(FOREIGN, {"filter": deep}) == Repaired({"filter": deep})
+    assert repair_arguments(FOREIGN, {"filter": deep}) == Repaired({"filter": deep})
 
 
 VALUES = st.recursive(
@@ -350,9 +350,9 @@ VALUES = st.recursive(
 @given(st.dictionaries(st.sampled_from([*SCHEMA["properties"], "other"]), VALUES, max_size=4))
 def test_a_repair_fits_or_is_refused_and_needs_no_second_one(arguments: dict[str, Any]) -> None:
     reading = SchemaChecker(SCHEMA)
-    outcome = fitted(FOREIGN, arguments)
+    outcome = repair_arguments(FOREIGN, arguments)
     if isinstance(outcome, Repaired):
         assert reading.complaints(outcome.arguments, SCHEMA) == []
-        assert fitted(FOREIGN, outcome.arguments) == outcome
+        assert repair_arguments(FOREIGN, outcome.arguments) == outcome
     if not reading.complaints(arguments, SCHEMA):
         assert outcome == Repaired(arguments)

@@ -8,7 +8,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.support.site_tools import ScriptedIndex, said, toolbox
-from toolcrib.discovery.handover import BUDGET_TOKENS, Discovered, spread
+from toolcrib.discovery.handover import BUDGET_TOKENS, Discovered, hand_over
 from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.policy.policy import Decision, Policy, Rule
@@ -47,7 +47,7 @@ def test_tools_are_handed_over_within_a_budget(
 ) -> None:
     hits = tuple(Hit(name="abcdefghij"[at], score=score) for at, score in enumerate(scores))
     found = SearchResult(hits=hits, confidence=confidence, path=way, took_ms=0.0)
-    chosen = spread(found, limit, lambda name: 100, budget)
+    chosen = hand_over(found, limit, lambda name: 100, budget)
     assert ["".join(hit.name for hit in kind) for kind in (chosen.handed, chosen.named)] == [handed, named]
 
 
@@ -55,7 +55,7 @@ def test_a_smaller_tool_may_fit_where_a_larger_one_does_not() -> None:
     found = SearchResult(
         hits=tuple(Hit(name=name, score=0.3) for name in "abc"), confidence=0.9, path="dense", took_ms=0.0
     )
-    chosen = spread(found, 8, {"a": 100, "b": 900, "c": 50}.__getitem__, 200)
+    chosen = hand_over(found, 8, {"a": 100, "b": 900, "c": 50}.__getitem__, 200)
     assert [hit.name for hit in chosen.handed] == ["a", "c"]
     assert [hit.name for hit in chosen.named] == ["b"]
 
@@ -115,4 +115,4 @@ async def test_site_editors_are_shown_the_right_tool_and_mostly_handed_it() -> N
 
 def test_the_budget_lets_at_least_one_tool_of_any_size_come() -> None:
     found = SearchResult(hits=(Hit(name="huge", score=1.0),), confidence=1.0, path="exact", took_ms=0.0)
-    assert spread(found, 8, lambda name: 10 * BUDGET_TOKENS).handed == found.hits
+    assert hand_over(found, 8, lambda name: 10 * BUDGET_TOKENS).handed == found.hits

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.site_tools import ScriptedIndex, toolbox
 from toolcrib.discovery.errands import Errand, errands
-from toolcrib.discovery.handover import Discovered, confidence_word, errand_budget, in_context, spread_errands
+from toolcrib.discovery.handover import Discovered, confidence_word, errand_budget, hand_over_errands, in_context
 from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.search.index import ToolIndex
@@ -63,14 +63,14 @@ def found(*hits: tuple[str, float], confidence: float = 0.9) -> SearchResult:
 def test_the_best_tool_of_each_errand_comes_whatever_it_costs() -> None:
     whole = found(("a", 0.6), ("b", 0.2), ("c", 0.1))
     parts = [(found(("a", 0.9), ("d", 0.5)), ()), (found(("b", 0.9), ("e", 0.0)), ("f",))]
-    chosen = spread_errands(whole, parts, 8, lambda name: 10_000)
+    chosen = hand_over_errands(whole, parts, 8, lambda name: 10_000)
     assert [hit.name for hit in chosen.handed] == ["a", "b"]
     assert [hit.name for hit in chosen.named] == ["d", "f", "c", "e"]
 
 
 def test_each_errand_has_a_budget_of_its_own() -> None:
     parts = [(found(("a", 0.9), ("b", 0.5)), ()), (found(("c", 0.9), ("d", 0.5)), ())]
-    chosen = spread_errands(parts[0][0], parts, 8, lambda name: 200)
+    chosen = hand_over_errands(parts[0][0], parts, 8, lambda name: 200)
     assert [hit.name for hit in chosen.handed] == ["a", "c", "b", "d"]
     assert [errand_budget(number) for number in (1, 2, 3, 4)] == [310, 550, 466, 425]
     assert errand_budget(2, budget_tokens=0) == 0
@@ -79,16 +79,16 @@ def test_each_errand_has_a_budget_of_its_own() -> None:
 def test_what_errands_leave_over_brings_a_tool_that_did_not_fit_into_the_budget_of_its_own() -> None:
     parts = [(found(("a", 0.5), ("b", 0.4)), ()), (found(("c", 0.9)), ())]
     tokens = {"a": 450, "b": 200, "c": 100}
-    chosen = spread_errands(parts[0][0], parts, 8, tokens.__getitem__)
+    chosen = hand_over_errands(parts[0][0], parts, 8, tokens.__getitem__)
     assert [hit.name for hit in chosen.handed] == ["a", "c", "b"]
 
 
 def test_where_errands_have_the_same_best_tool_the_next_one_of_the_weaker_comes_too() -> None:
     parts = [(found(("a", 0.86), ("b", 0.12)), ()), (found(("a", 0.79), ("c", 0.02)), ())]
-    chosen = spread_errands(found(("a", 0.9)), parts, 8, lambda name: 10_000)
+    chosen = hand_over_errands(found(("a", 0.9)), parts, 8, lambda name: 10_000)
     assert [hit.name for hit in chosen.handed] == ["a", "b"]
     same = [(found(("a", 0.98), ("b", 0.01)), ()), (found(("a", 0.97), ("c", 0.01)), ())]  # "list these and those"
-    assert [hit.name for hit in spread_errands(found(("a", 0.9)), same, 8, lambda name: 10_000).handed] == ["a"]
+    assert [hit.name for hit in hand_over_errands(found(("a", 0.9)), same, 8, lambda name: 10_000).handed] == ["a"]
 
 
 def test_the_whole_request_decides_where_an_errand_is_not_sure() -> None:

@@ -16,7 +16,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, ToolReturnPart
 from toolcrib.agent.definitions import PassThroughValidator, raw_arguments
 from toolcrib.agent.events import ConfirmationRequired
 from toolcrib.agent.history import AGREED, ASKED, OwnName, note_of, turns_of, user_texts
-from toolcrib.discovery.arguments import Repaired, fitted
+from toolcrib.discovery.arguments import Repaired, repair_arguments
 from toolcrib.discovery.confirmation import (
     ASK_AND_END,
     Approval,
@@ -161,7 +161,7 @@ class HistoryConfirmations:
             return {}
         # A client dropped the metadata. What was asked about is what the model called.
         sent, _ = without_confirmed(raw_arguments(PassThroughValidator().validate(call.args)), tool)
-        ways = [sent, given.arguments if isinstance(given := fitted(tool, sent), Repaired) else None]
+        ways = [sent, given.arguments if isinstance(given := repair_arguments(tool, sent), Repaired) else None]
         return {digest(name, cast("Mapping[str, Any]", one)): name for one in ways if isinstance(one, Mapping)}
 
     async def __call__(self, pending: PendingApproval, confirmed: bool, /) -> Approval | ToolResult:

@@ -73,18 +73,18 @@ class Announcer:
         self._speaking = True
         try:
             while self._waiting:
-                self._tell_all(self._waiting.popleft())
+                self._notify_all(self._waiting.popleft())
         finally:
             self._speaking = False
 
-    def _tell_all(self, change: Change) -> None:
+    def _notify_all(self, change: Change) -> None:
         for subscription in tuple(self._subscriptions):
             # Looked up again, because an earlier listener may have unsubscribed this one.
             if subscription in self._subscriptions and change.revision > subscription.since:
-                tell(subscription.listener, change)
+                notify(subscription.listener, change)
 
 
-def tell(listener: Listener, change: Change) -> None:
+def notify(listener: Listener, change: Change) -> None:
     """Call one listener with a change; what it raises is logged."""
     try:
         listener(change)
@@ -250,7 +250,7 @@ class Catalog:
         with self._changing:
             unsubscribe = self._announcer.subscribe(listener, since=self.revision)
             if replay:
-                tell(listener, Change(revision=self.revision, added=tuple(self)))
+                notify(listener, Change(revision=self.revision, added=tuple(self)))
             return unsubscribe
 
     def extractor(self, name: str) -> Callable[[Extract], Extract]:

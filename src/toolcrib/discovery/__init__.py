@@ -12,7 +12,7 @@ from toolcrib._lazy import lazy_names
 if TYPE_CHECKING:
     from toolcrib.discovery.confirmation import Approval as Approval, PendingApproval as PendingApproval
     from toolcrib.discovery.costs import input_cost as input_cost
-    from toolcrib.discovery.handover import Discovered as Discovered, best_hits as best_hits, spread as spread
+    from toolcrib.discovery.handover import Discovered as Discovered, best_hits as best_hits, hand_over as hand_over
     from toolcrib.discovery.modes import Mode as Mode, ModeDecision as ModeDecision, choose_mode as choose_mode
     from toolcrib.discovery.native import (
         anthropic_search_result as anthropic_search_result,
@@ -49,9 +49,9 @@ _HOMES = {
     "ModeDecision": "toolcrib.discovery.modes",
     "PendingApproval": "toolcrib.discovery.confirmation",
     "Toolbox": "toolcrib.discovery.toolbox",
-    "protocol_notes": "toolcrib.discovery.protocols",
     "anthropic_search_result": "toolcrib.discovery.native",
     "anthropic_tools": "toolcrib.discovery.native",
+    "best_hits": "toolcrib.discovery.handover",
     "browse_surface": "toolcrib.discovery.surfaces.browse",
     "chat_tools": "toolcrib.discovery.native",
     "choose_mode": "toolcrib.discovery.modes",
@@ -59,18 +59,18 @@ _HOMES = {
     "definition_tokens": "toolcrib.discovery.tokens",
     "delivery_for": "toolcrib.discovery.protocols",
     "domain_surface": "toolcrib.discovery.surfaces.domains",
+    "hand_over": "toolcrib.discovery.handover",
     "input_cost": "toolcrib.discovery.costs",
     "is_exact": "toolcrib.discovery.tokens",
     "measure": "toolcrib.discovery.tokens",
     "message_tokens": "toolcrib.discovery.tokens",
     "protocol_delta": "toolcrib.discovery.protocols",
+    "protocol_notes": "toolcrib.discovery.protocols",
     "protocols_block": "toolcrib.discovery.protocols",
     "responses_search_output": "toolcrib.discovery.native",
     "responses_tools": "toolcrib.discovery.native",
     "search_surface": "toolcrib.discovery.surfaces.search",
     "signature_line": "toolcrib.discovery.render",
-    "spread": "toolcrib.discovery.handover",
     "tool_list": "toolcrib.discovery.render",
-    "best_hits": "toolcrib.discovery.handover",
 }
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

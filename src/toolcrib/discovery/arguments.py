@@ -243,7 +243,7 @@ class ChecksArguments(Protocol):
     def refusal(self, arguments: object) -> str | None: ...
 
 
-def fitted(tool: Tool, arguments: object) -> Repaired | str:
+def repair_arguments(tool: Tool, arguments: object) -> Repaired | str:
     """The arguments, repaired where there is one plain way to; else the text of a refusal."""
     # Nothing at all is how some models call a tool that needs no arguments.
     given = {} if arguments is None or arguments == "" else _as_object(arguments)

@@ -71,7 +71,7 @@ def best_hits(found: SearchResult, limit: int, needed: Sequence[str] = ()) -> tu
     return tuple(kept.values())[:limit]
 
 
-def spread(
+def hand_over(
     found: SearchResult,
     limit: int,
     tokens_of: Callable[[str], int],
@@ -119,7 +119,7 @@ def in_context(errand: SearchResult, whole: SearchResult) -> SearchResult:
     return replace(errand, hits=tuple(replace(hit, score=min(hit.score, top)) for hit in ordered))
 
 
-def spread_errands(
+def hand_over_errands(
     whole: SearchResult,
     errands: Sequence[tuple[SearchResult, Sequence[str]]],
     limit: int,

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery import render as refusals
-from toolcrib.discovery.arguments import Repaired, fitted
+from toolcrib.discovery.arguments import Repaired, repair_arguments
 from toolcrib.discovery.confirmation import (
     Approval,
     Ask,
@@ -229,7 +229,7 @@ NEAR_FIRST = 0.5  # and the share of the first hit's score from which it takes a
 _DEFAULT_POLICY = Policy()
 _STRICTEST_FIRST = (Decision.HIDE, Decision.DENY, Decision.ASK, Decision.ALLOW)
 
-_told: WeakKeyDictionary[Catalog, frozenset[str]] = WeakKeyDictionary()  # covered tools that a warning has named
+_warned_of: WeakKeyDictionary[Catalog, frozenset[str]] = WeakKeyDictionary()  # covered tools that a warning has named
 
 # The toolbox that makes the present call: what a discovery tool finds becomes callable there, through its policy.
 calling: ContextVar["Toolbox | None"] = ContextVar("calling", default=None)
@@ -448,7 +448,7 @@ class Toolbox:
         if self._inactive == "refuse" and approved is None and not self.is_active(name):
             return refusals.inactive(name, self._finder)
         self.mark_used(name)
-        given = fitted(tool, arguments)
+        given = repair_arguments(tool, arguments)
         if not isinstance(given, Repaired):
             return ToolResult.failure(given)
         if verdict.decision is Decision.ASK:
@@ -619,8 +619,8 @@ class Toolbox:
         if covered != self._covered:
             self._covered = covered
             self._look()
-            if covered - _told.get(self.catalog, frozenset()):
-                _told[self.catalog] = covered
+            if covered - _warned_of.get(self.catalog, frozenset()):
+                _warned_of[self.catalog] = covered
                 names = " and ".join(map(repr, sorted(covered)))
                 logger.warning("No model can call %s of the catalog: the surface has its name. Rename it.", names)
 

@@ -1,4 +1,4 @@
-"""DOOR 1: one MCP server in front of all the others, with a fixed list of tools.
+"""THE GATEWAY: one MCP server in front of all the others, with a fixed list of tools.
 
 A client sees three tools (five with the browse surface), however many servers are behind them. In sessions of the older
 protocol it may also see the tools it found. This package adds to the toolbox and the sources: authentication, approval

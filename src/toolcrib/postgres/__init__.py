@@ -1,4 +1,4 @@
-"""Everything that uses PostgreSQL: connections, transactions and migrations, sessions, the shared catalog, the index.
+"""ALL OF POSTGRESQL: connections, transactions and migrations, sessions, the shared catalog, the index.
 
 `stores`, `catalog` and `search` open it late, through the same seams as their own implementations.
 """

@@ -87,7 +87,7 @@ def registration(
 CODE = "code"  # stands for an extractor that is a function: whoever has the tool's code has it, too
 
 
-def written(tool: Tool) -> str:
+def dump_tool(tool: Tool) -> str:
     """The definition of a tool. The same tool is always the same text."""
     extraction = tool.extraction
     fields = {
@@ -107,7 +107,7 @@ def written(tool: Tool) -> str:
     return json.dumps(fields, ensure_ascii=True, separators=(",", ":"))
 
 
-def read(text: str, call: ToolCall, extractor: Callable[[], Extractor | None]) -> Tool:
+def load_tool(text: str, call: ToolCall, extractor: Callable[[], Extractor | None]) -> Tool:
     """The tool that was written, which `call` runs; `extractor` is asked for one that was a function."""
     fields: dict[str, Any] = json.loads(text)
     protocol, extraction = fields.pop("protocol"), fields.pop("extraction")
@@ -185,7 +185,7 @@ class SharedCatalog:
 
     async def register(self, source: str, tools: Iterable[Tool]) -> Registration:
         """Replace the tools of a source. Several replicas may register the same: the first one changes it."""
-        given = {tool.name: written(tool) for tool in tools}
+        given = {tool.name: dump_tool(tool) for tool in tools}
         await self._prepare()
 
         async def work(connection: "AsyncConnection[Any]") -> Registration:

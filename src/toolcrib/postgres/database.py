@@ -237,11 +237,11 @@ class PostgresDatabase:
             return room.pool
         async with room.opening:
             if room.pool is None or len(room.brought_up) < len(self._components):
-                await self._again_when_lost(lambda: self._bring_up(room), OPENING_SECONDS)
+                await self._again_when_lost(lambda: self._migrate(room), OPENING_SECONDS)
             room.pool = room.pool or await self._open()
         return room.pool
 
-    async def _bring_up(self, room: _Room) -> None:
+    async def _migrate(self, room: _Room) -> None:
         from psycopg import AsyncConnection
 
         # Also when there is nothing to do: a pool tells only that nothing came in time, a connection of our own why.

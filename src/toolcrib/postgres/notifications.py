@@ -101,7 +101,7 @@ class SessionNotifications:
         self._waiting: dict[Key, set[asyncio.Event]] = defaultdict(set)
         self._listener: Listener | None = None
 
-    def tell(self, tenant: str, session: str) -> None:
+    def publish(self, tenant: str, session: str) -> None:
         """Announce soon that a session changed; changes in the meantime are sent together."""
         self._in_this_loop()
         self._to_tell.add((tenant, session))
@@ -109,7 +109,7 @@ class SessionNotifications:
             self._sending = asyncio.create_task(self._tell(), name="tells of sessions")
 
     @asynccontextmanager
-    async def hear(self, tenant: str, session: str) -> AsyncGenerator[asyncio.Event]:
+    async def subscribe(self, tenant: str, session: str) -> AsyncGenerator[asyncio.Event]:
         """An event that is set whenever the session may have changed."""
         self._in_this_loop()
         if self._listener is None:

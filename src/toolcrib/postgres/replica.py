@@ -14,7 +14,7 @@ from typing import Any, Protocol, Self
 
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.errors import CatalogError, StoreError, ToolDefinitionError
-from toolcrib.postgres.catalog import CHANNEL, SharedCatalog, SharedTool, read
+from toolcrib.postgres.catalog import CHANNEL, SharedCatalog, SharedTool, load_tool
 from toolcrib.postgres.notifications import Listener
 from toolcrib.sources.source import Source, SourceState, ToolSink
 from toolcrib.tools.result import ToolResult
@@ -252,7 +252,7 @@ class SharedSource:
         runner = self._runners.get(row.source)
         at_hand = runner.known(row.name) if runner is not None else None
         try:
-            return read(
+            return load_tool(
                 definition,
                 SharedCall(row.name, row.source, self._runners),
                 lambda: at_hand.extraction if at_hand is not None else None,

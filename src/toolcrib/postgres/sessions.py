@@ -108,7 +108,7 @@ class PostgresWriter:
     def _announce(self, kept: bool) -> None:
         if not kept:
             raise SessionLostError(self._lease.session)
-        self._news.tell(self._lease.tenant, self._lease.session)
+        self._news.publish(self._lease.tenant, self._lease.session)
 
 
 POLL_SECONDS = 5.0  # when no news come: they may be lost, or the holder of the session dead
@@ -204,7 +204,7 @@ class PostgresStore:
     async def _end(self, lease: Lease) -> None:
         try:
             await shielded(self._database.send(lambda connection: leases.release(connection, lease)))
-            self._news.tell(lease.tenant, lease.session)
+            self._news.publish(lease.tenant, lease.session)
         except StoreError as error:  # must not hide what happened inside; elsewhere the lease runs out by itself
             unreleased.add(lease.token)
             logger.warning("The session %r could not be given back: %s", lease.session, error)
@@ -251,7 +251,7 @@ class PostgresStore:
         self, session_id: str, *, after: int = -1, ping_seconds: float = PING_SECONDS
     ) -> AsyncGenerator[LoggedEvent | None]:
         """The session's log after a position, then new events while the session is open."""
-        async with self._news.hear(self._tenant, checked_id(session_id)) as news:
+        async with self._news.subscribe(self._tenant, checked_id(session_id)) as news:
             events = follow(
                 self, session_id, after=after, ping_seconds=ping_seconds, poll_seconds=POLL_SECONDS, news=news
             )

@@ -1,4 +1,4 @@
-"""DOOR 2: an agent over HTTP, with a web page in front of it.
+"""THE SERVER: an agent over HTTP, with a web page in front of it.
 
 The server translates HTTP requests into calls of the other packages, and answers with JSON or with the runner's events.
 A run belongs to the server, not to the connection that started it: a client may disconnect, come back and resume. The

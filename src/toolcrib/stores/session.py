@@ -57,22 +57,14 @@ class Session:
     def __init__(
         self, record: SessionRecord, writer: SessionWriter, clock: Callable[[], datetime], *, tenant: str = ""
     ) -> None:
+        self.id = record.id
+        self.tenant = tenant  # that owns the session; empty if there is only one
         self._record = record
         self._writer = writer
         self._clock = clock
-        self._tenant = tenant
         self._writing = asyncio.Lock()
         self._loop = asyncio.get_running_loop()
         self.lost = asyncio.Event()  # set when somebody took it over: nothing more can be written
-
-    @property
-    def id(self) -> str:
-        return self._record.id
-
-    @property
-    def tenant(self) -> str:
-        """The tenant that owns the session; empty if there is only one."""
-        return self._tenant
 
     @property
     def title(self) -> str:

@@ -224,7 +224,7 @@ def input_lines(history: Path, commands: Sequence[str]) -> Lines:
     return TypedLines(history, commands) if sys.stdin.isatty() and sys.stdout.isatty() else PipedLines()
 
 
-async def agreed(lines: Lines, question: str) -> bool | None:
+async def ask_yes_no(lines: Lines, question: str) -> bool | None:
     """Whether the user says yes; None when they say nothing at all."""
     try:
         return (await lines.line(f"{question} [y/N] ")).strip().casefold() in YES
@@ -310,7 +310,7 @@ class Turns:
         left: set[str] = set()
         while question := next((one for one in self._session.confirmations if one.id not in left), None):
             call = f"{question.tool}({render_arguments(question.arguments)})"
-            answer = None if self._lines is None else await agreed(self._lines, f"Call {call}?")
+            answer = None if self._lines is None else await ask_yes_no(self._lines, f"Call {call}?")
             if answer is None:
                 left.add(question.id)
                 note(f"waits for your yes: {call}")

@@ -17,10 +17,10 @@ from toolcrib.discovery.handover import (
     Handover,
     best_hits,
     confidence_word,
+    hand_over,
+    hand_over_errands,
     in_context,
     is_confident,
-    spread,
-    spread_errands,
 )
 from toolcrib.discovery.protocols import protocols_block, tools_before
 from toolcrib.discovery.render import quoted, tool_list
@@ -144,9 +144,9 @@ def _chosen(surface: _Search, found: SearchResult, parts: Sequence[SearchResult]
 
     budget = surface.budget_tokens
     if not parts:
-        return spread(found, limit, tokens_of, budget, needed=needed(found), related=related(found))
+        return hand_over(found, limit, tokens_of, budget, needed=needed(found), related=related(found))
     errands_found = [(part, needed(part)) for part in parts]
-    return spread_errands(found, errands_found, limit, tokens_of, budget, related=related(*parts))
+    return hand_over_errands(found, errands_found, limit, tokens_of, budget, related=related(*parts))
 
 
 def tools_found(display: Display, found: SearchResult, limit: int) -> list[Tool]:

@@ -134,6 +134,11 @@ async def test_a_link_gets_its_new_label(cms: Talk) -> None:
     assert cms.calls[-1] == ("cms_updateNavigationItem", {"item": "nav_care", "label": "Plant care"})
 
 
+async def test_a_particle_of_the_verb_is_no_part_of_the_new_name(cms: Talk) -> None:
+    await cms.say("Benenne den Menüpunkt Care in Pflege um")
+    assert cms.calls[-1] == ("cms_updateNavigationItem", {"item": "nav_care", "label": "Pflege"})
+
+
 async def test_who_renames_a_link_does_not_change_its_address(cms: Talk) -> None:
     await cms.say("umbenennen: den Link Care in Pflege")
     assert cms.calls[-1] == ("cms_updateNavigationItem", {"item": "nav_care", "label": "Pflege"})

@@ -234,7 +234,14 @@ async def test_a_yes_that_speaks_of_something_else_is_a_new_request(cms: Talk) -
     assert ("cms_deletePage", {"pageId": "page_contact", "confirmed": True}) not in cms.calls
 
 
-@pytest.mark.parametrize("text", ["delete the page post_monstera-care", "Füge der Seite Contact eine Galerie hinzu"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "delete the page post_monstera-care",
+        "Füge der Seite Contact eine Galerie hinzu",
+        "Ajoute un témoignage sur la page d'accueil",
+    ],
+)
 async def test_a_thing_of_another_kind_is_none_of_this_kind(cms: Talk, text: str) -> None:
     await cms.say(text)
     assert not {"cms_deletePage", "cms_createPage"} & {name for name, _ in cms.calls}

@@ -15,7 +15,7 @@ from toolcrib.agent.offline.meaning import RELATED, deed_of, is_like, nearness
 from toolcrib.agent.offline.parameters import singular
 from toolcrib.agent.offline.request_text import RequestText, Word
 from toolcrib.agent.offline.undoing import undoing_in
-from toolcrib.agent.offline.vocabulary import ASKING, GREETING_WORDS, NAMED, NEW, SAYING, SMALL
+from toolcrib.agent.offline.vocabulary import ARTICLES, ASKING, GREETING_WORDS, NAMED, NEW, PREPOSITIONS, SAYING, SMALL
 from toolcrib.search.text import is_unspaced, plain, words
 
 _BARE = 2  # words that are too few to act on without a verb
@@ -77,7 +77,19 @@ def does_what_is_asked(errand: Errand, tool: KnownTool) -> bool:
         return asked in (None, *LOOKING)
     if Deed.DELETE in (asked, tool.deed):
         return asked is tool.deed or (asked is Deed.DELETE and tool.deed is None)
+    if tool.deed is Deed.CREATE and _is_only_a_place(errand, tool):
+        return False
     return tool.deed is not Deed.CREATE or asked is not Deed.CHANGE
+
+
+def _is_only_a_place(errand: Errand, tool: KnownTool) -> bool:
+    """Whether what a tool makes is only where something else is to be made: "a quote on the home page" is no page."""
+    made = [noun for noun in tool.nouns if noun not in tool.places][-1:]
+    said = errand.said.unquoted.words
+    spoken = [place for place, word in enumerate(said) if any(is_like(singular(word.folded), noun) for noun in made)]
+    before = said[: spoken[0]] if spoken else ()
+    small = PREPOSITIONS - ARTICLES.get(errand.said.language, frozenset())
+    return any(word.folded in small and word.text[0].islower() for word in before[1:] if word.folded != "about")
 
 
 def may_not(text: str, tool: KnownTool) -> Objection | None:

@@ -1,5 +1,6 @@
 """The words of one errand on their way into the arguments of one tool."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -10,6 +11,7 @@ from toolcrib.agent.offline.parameters import singular
 from toolcrib.agent.offline.request_text import RequestText, Word
 from toolcrib.agent.offline.vocabulary import TO
 
+_PARTICLE = re.compile(r"\s+(?:um|ab|an|auf|aus|ein)\W*$")  # of a German verb: "benenne es in X um"
 END = '.,;:!? "“”„«»'  # what stands at the edges of a value, and is no part of it
 OPENING = tuple("\"“„«‹「『`'‘")
 _LONG = 7  # letters of a word that may be a compound
@@ -76,7 +78,9 @@ def new_value(said: RequestText) -> str:
     rest = said.text[(quoted or found)[0].end() :]
     # "Use it on the home page" has no new value; "rename it to Home" has one.
     changes = any(is_like(verb.folded, one) for one in _CHANGING)
-    return rest.strip(END) if changes or rest[:1] in OPENING else ""
+    if not changes and rest[:1] not in OPENING:
+        return ""
+    return (_PARTICLE.sub("", rest) if said.language == "de" else rest).strip(END)
 
 
 def is_about(word: Word, nouns: Iterable[str]) -> bool:

@@ -131,6 +131,11 @@ class Settings:
         return _user_data() / "confirmations.db"
 
     @property
+    def gateways(self) -> Path:
+        """What the gateways of this user that run say of themselves."""
+        return _user_data() / "gateways"
+
+    @property
     def logins(self) -> Path:
         """Where logins to servers elsewhere are kept, readable by their owner alone."""
         return _user_data() / "logins"

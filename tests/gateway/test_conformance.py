@@ -50,6 +50,8 @@ PASSED = [
     "resources-read-text",
     "resources-read-binary",
     "resources-templates-read",
+    "resources-subscribe",
+    "resources-unsubscribe",
     "prompts-list",
     "prompts-get-simple",
     "prompts-get-with-args",

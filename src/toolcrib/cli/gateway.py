@@ -15,6 +15,7 @@ from cyclopts import App, Parameter
 
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.cli.approvals import approve, confirm, review
+from toolcrib.cli.gateway_status import status
 from toolcrib.cli.options import (
     DEFAULT,
     SECONDS,
@@ -254,6 +255,7 @@ def gateway(
         limits=limit,
         isolate=isolate,
         let_models_confirm=let_models_confirm,
+        transport=None if dry_run else "stdio" if http is None else "http",
     )
     made.quarantine.trusts_first_lists = not require_review
     made.rules.require()  # before a client waits for an answer
@@ -293,13 +295,18 @@ def make_gateway(
     limits: Sequence[str] = (),
     isolate: Sequence[str] = (),
     let_models_confirm: bool = False,
+    transport: str | None = None,
 ) -> "Gateway":
-    """The gateway that the options describe. With `remember`, what servers list is kept for the next start."""
+    """The gateway that the options describe. With `remember`, what servers list is kept for the next start.
+
+    With a `transport`, `toolcrib gateway status` shows it while it runs.
+    """
     from toolcrib.catalog.approvals import Quarantine, open_lock
     from toolcrib.gateway.install import is_a_gateway
     from toolcrib.gateway.limits import ChosenLimits
     from toolcrib.gateway.pending import WaitingCalls
     from toolcrib.gateway.server import Gateway, ToolCache
+    from toolcrib.gateway.status import StatusFile
     from toolcrib.policy.reading import read_policy
     from toolcrib.sources.mcp.isolation import Isolation
     from toolcrib.sources.mcp.source import McpSource
@@ -337,6 +344,7 @@ def make_gateway(
         limits=chosen.gateway,
         waiting_calls=WaitingCalls(settings.confirmations, label=label, seconds=chosen.gateway.answer_seconds),
         let_models_confirm=let_models_confirm,
+        status_file=StatusFile(settings.gateways, label=label, transport=transport) if transport else None,
     )
 
 
@@ -347,6 +355,8 @@ async def _over_stdio(made: "Gateway") -> None:
     ending: list[asyncio.Task[None]] = []
 
     async def end(code: int) -> None:
+        if made.status_file is not None:
+            made.status_file.remove()
         await made.sources.stop()  # programs that we started end with us
         os._exit(code)  # a thread waits for the next line of stdin, and nothing else can end it
 
@@ -396,3 +406,4 @@ app.command(install)
 app.command(review)
 app.command(approve)
 app.command(confirm)
+app.command(status)

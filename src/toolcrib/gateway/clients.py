@@ -188,14 +188,25 @@ _FINDERS = ("search_tools", "get_tool")  # browsing categories does not select t
 _CHANGED = mcp_types.ToolListChangedNotification()
 
 
-class ChangingServer(Server[None]):
-    """Announces to clients of the older protocol that its list of tools may change."""
+class GatewayServer(Server[None]):
+    """Announces to clients of the older protocol which of its lists may change."""
+
+    tools_change = False
 
     def create_initialization_options(
         self, notification_options: NotificationOptions | None = None, *more: object, **options: object
     ) -> InitializationOptions:
-        changing = notification_options or NotificationOptions(tools_changed=True)
+        changing = notification_options or NotificationOptions(
+            tools_changed=self.tools_change, resources_changed=True, prompts_changed=True
+        )
         return super().create_initialization_options(changing, *more, **options)  # pyright: ignore[reportArgumentType]  # passed on unchanged
+
+    def get_capabilities(self, *given: Any, **more: Any) -> mcp_types.ServerCapabilities:
+        """The SDK says that all lists may change where clients can listen; that of tools does only in sessions."""
+        stated = super().get_capabilities(*given, **more)
+        if stated.tools is None or more.get("protocol_version") not in MODERN_PROTOCOL_VERSIONS:
+            return stated
+        return stated.model_copy(update={"tools": mcp_types.ToolsCapability(list_changed=False)})
 
 
 class LegacySession:

@@ -17,19 +17,23 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from toolcrib._connections import Connections, LimitedServer
 from toolcrib.errors import GatewayError
 from toolcrib.gateway.server import Gateway
+from toolcrib.gateway.status import prometheus, status_of
 from toolcrib.serving import BACKLOG, Options, RateLimiter, TokenTable, retry_after
 from toolcrib.sources.web import keep_keys_out_of_logs
 
 PATH = "/mcp"
 HEALTH = "/health"
+STATUS = "/status"
+METRICS = "/metrics"
 logger = logging.getLogger(__name__)
 
 
 class Guard:
-    """Middleware that refuses requests before they reach the SDK's app."""
+    """Middleware that refuses requests before they reach the SDK's app, and says how the gateway is."""
 
-    def __init__(self, app: ASGIApp, options: Options) -> None:
+    def __init__(self, app: ASGIApp, options: Options, gateway: Gateway) -> None:
         self._app = AuthContextMiddleware(app)
+        self._gateway = gateway
         self._options = options
         self._rates = RateLimiter(options.requests_per_second, options.burst)
         self._tokens = TokenTable(options.tokens)
@@ -38,12 +42,13 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        refusal = self._refusal(scope)
-        if refusal is not None:
-            logger.info("%s %s refused: %d", scope["method"], scope["path"], refusal.status_code)
-        await (refusal or self._app)(scope, receive, send)
+        answer = self._answer(scope)
+        if answer is not None and answer.status_code >= 400:
+            logger.info("%s %s refused: %d", scope["method"], scope["path"], answer.status_code)
+        await (answer or self._app)(scope, receive, send)
 
-    def _refusal(self, scope: Scope) -> Response | None:
+    def _answer(self, scope: Scope) -> Response | None:
+        """The answer to a request that is refused, or that is not MCP; None lets it through."""
         headers = Headers(scope=scope)
         host, origin = headers.get("host", ""), headers.get("origin")
         if not self._options.allows_host(host):
@@ -59,6 +64,10 @@ class Guard:
         if seconds:
             return _error(429, "Too many requests.", retry_after(seconds))
         # The SDK binds sessions to this user. The token itself is not passed on.
+        if scope["path"] == STATUS:
+            return JSONResponse(status_of(self._gateway))
+        if scope["path"] == METRICS:
+            return Response(prometheus(status_of(self._gateway)), media_type="text/plain; version=0.0.4")
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=caller, scopes=[]))
         return None
 
@@ -71,7 +80,7 @@ def http_app(gateway: Gateway, options: Options) -> ASGIApp:
     inner = gateway.server.streamable_http_app(
         streamable_http_path=PATH, transport_security=no_host_check, max_request_body_size=options.body_bytes
     )
-    return Guard(inner, options)
+    return Guard(inner, options, gateway)
 
 
 def http_server(gateway: Gateway, options: Options) -> uvicorn.Server:

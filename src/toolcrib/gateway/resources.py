@@ -80,10 +80,10 @@ class Resources:
             MCPError: The caller may not read it, no server has it, or its server failed.
         """
         try:
-            connection, own = self._find(toolbox, uri)
+            connection, own = self.find(toolbox, uri)
             return await connection.read(own)
         except SourceError as error:
-            raise _failed(error) from None
+            raise failed(error) from None
 
     async def prompt(self, toolbox: Toolbox, name: str, arguments: Mapping[str, str]) -> mcp_types.GetPromptResult:
         """Get a prompt by our name. Raises `MCPError` as `read` does."""
@@ -91,7 +91,7 @@ class Resources:
         try:
             return await call.connection.prompt(call.definition.name, arguments)
         except SourceError as error:
-            raise _failed(error) from None
+            raise failed(error) from None
 
     async def complete(self, toolbox: Toolbox, params: mcp_types.CompleteRequestParams) -> mcp_types.CompleteResult:
         """What the server of a prompt or template suggests for an argument. Raises `MCPError` as `read` does."""
@@ -112,7 +112,7 @@ class Resources:
         try:
             return await connection.complete(reference, argument, params.context.arguments if params.context else None)
         except SourceError as error:
-            raise _failed(error) from None
+            raise failed(error) from None
 
     def _prompt(self, toolbox: Toolbox, name: str) -> McpReadCall:
         tool = toolbox.find(name)
@@ -142,7 +142,7 @@ class Resources:
             uri = str(arguments["uri"])
             toolbox = toolbox_of(context)
             try:
-                connection, own = self._find(toolbox, uri)
+                connection, own = self.find(toolbox, uri)
                 answer = content_of_resource(await connection.read(own, context=context))
             except MCPError as error:
                 return ToolResult.failure(error.error.message)
@@ -170,8 +170,12 @@ class Resources:
         contested = any(other.source != tool.source for other in self._known.having(uri))
         return f"{self._label(tool.source)}+{uri}" if contested else uri
 
-    def _find(self, toolbox: Toolbox, uri: str) -> tuple[McpConnection, str]:
-        """Where an address is read, and what its server calls it: one that is listed, that fits a template, a link."""
+    def find(self, toolbox: Toolbox, uri: str) -> tuple[McpConnection, str]:
+        """Where an address is read, and what its server calls it: one that is listed, that fits a template, a link.
+
+        Raises:
+            MCPError: The caller may not read it, or no server has it.
+        """
         label, plus, rest = uri.partition("+")
         named = [(name, rest) for name in self._sources if plus and self._label(name) == label]
         for source, plain in (*named, ("", uri)):
@@ -277,7 +281,8 @@ def _page_of(toolbox: Toolbox, uri: str) -> str | None:
     return next((source for page, source in pages if page == uri), None)
 
 
-def _failed(error: SourceError) -> MCPError:
+def failed(error: SourceError) -> MCPError:
+    """The failure of a server as the answer to a request."""
     return MCPError(mcp_types.INTERNAL_ERROR, " ".join(filter(None, (str(error), error.hint))))
 
 

@@ -7,6 +7,7 @@ block. FastMCP brings the SDK, and its client connects to the upstream servers.
 import asyncio
 import json
 import logging
+import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -34,9 +35,9 @@ from toolcrib.errors import GatewayError
 from toolcrib.gateway.clients import (
     LOCAL,
     CallerContext,
-    ChangingServer,
     Context,
     Conversation,
+    GatewayServer,
     LegacySessions,
     SuspendedCalls,
 )
@@ -45,6 +46,8 @@ from toolcrib.gateway.limits import GatewayLimits
 from toolcrib.gateway.pending import WaitingCalls
 from toolcrib.gateway.resources import Resources, page
 from toolcrib.gateway.rules import RuleWatch
+from toolcrib.gateway.status import Activity, StatusFile
+from toolcrib.gateway.subscriptions import Subscriptions
 from toolcrib.gateway.surface import (
     CALLERS,
     INSTRUCTIONS,
@@ -190,6 +193,7 @@ class Gateway:
         limits: GatewayLimits | None = None,
         waiting_calls: WaitingCalls | None = None,
         let_models_confirm: bool = False,
+        status_file: StatusFile | None = None,
     ) -> None:
         self.sources = sources
         self.quarantine = quarantine
@@ -205,6 +209,8 @@ class Gateway:
             let_models_confirm=let_models_confirm,
             limits=self._limits,
         )
+        self.activity = Activity()
+        self.status_file = status_file
         self._large = LargeResults(self._limits)
         self._suspended = SuspendedCalls()
         self._startup_wait = StartupWait(quarantine.catalog, self._limits.startup_wait_seconds)
@@ -213,6 +219,7 @@ class Gateway:
         self._noticed: set[str] = set()  # what was said to a model once
         self._legacy = LegacySessions(quarantine.catalog, self._make_toolbox) if activate else None
         self.resources = Resources(sources, quarantine.catalog)
+        self._subscriptions = Subscriptions(sources, quarantine.catalog, self.resources)
         quarantine.catalog.add(self._large.tool())
         quarantine.catalog.add(self.resources.reader(self._toolbox_of))
         for source in sources.sources:
@@ -220,7 +227,7 @@ class Gateway:
                 source.relay_questions()
                 source.offer_resources()
         self._index: SearchIndex = ToolIndex(quarantine.catalog) if index is None else index
-        self.server: Server[None] = (ChangingServer if activate else Server[None])(
+        self.server = GatewayServer(
             "toolcrib",
             version=version("toolcrib"),
             title="Toolcrib gateway",
@@ -236,7 +243,11 @@ class Gateway:
             on_list_prompts=self._list_prompts,
             on_get_prompt=self._get_prompt,
             on_completion=self._complete,
+            on_subscribe_resource=self._subscribe,
+            on_unsubscribe_resource=self._unsubscribe,
+            on_subscriptions_listen=self._listen,
         )
+        self.server.tools_change = activate
 
     def toolbox(self, caller: str = LOCAL) -> Toolbox:
         """What a caller may see and call. The caller's name is its role in the policy."""
@@ -280,9 +291,15 @@ class Gateway:
         if self._tool_cache is not None:
             self.saving = [asyncio.create_task(self._tool_cache.save_when_settled(source)) for source in mcp]
         unsubscribe = self._legacy.subscribe() if self._legacy else None
+        stop_following = self._subscriptions.follow()
+        keeping = asyncio.create_task(self.status_file.keep(self)) if self.status_file else None
         try:
             yield
         finally:
+            if keeping is not None:
+                keeping.cancel()
+                await asyncio.gather(keeping, return_exceptions=True)
+            stop_following()
             if unsubscribe:
                 unsubscribe()
             for task in self.saving:
@@ -347,7 +364,9 @@ class Gateway:
         call = toolbox.call(name, arguments, conversation)
         # Only upstream tools ask questions, and only the newer protocol requires the call to be suspended meanwhile.
         may_suspend = caller.is_modern and (name in CALLERS or not of_surface)
+        began = time.monotonic()
         result = await (self._suspended.begin(call, conversation, params) if may_suspend else call)
+        self._count(toolbox, name, arguments, result, began)
         if session and isinstance(result, ToolResult):
             await session.add_found(name, result, caller)
         if isinstance(result, ToolResult) and isinstance(result.value, PendingApproval):
@@ -356,8 +375,11 @@ class Gateway:
             confirmed = await ask_user(pending, binding, caller, params, code, self.confirmations)
             if not isinstance(confirmed, bool):
                 return confirmed
+            self.activity.note_approval(pending.tool, caller.name)
             call = toolbox.call(pending.tool, pending.arguments, conversation, approved=pending.approve())
+            began = time.monotonic()
             result = await (self._suspended.begin(call, conversation, params) if may_suspend else call)
+            self._count(toolbox, name, arguments, result, began)
         if name == SEARCH and isinstance(result, ToolResult) and (notices := self._notices()):
             result = replace(result, text="\n".join([result.text, *notices]))
         return self._answer(result, caller, self._called(toolbox, name, arguments))
@@ -393,13 +415,28 @@ class Gateway:
     async def _complete(self, ctx: Context, params: mcp_types.CompleteRequestParams) -> mcp_types.CompleteResult:
         return await self.resources.complete(await self._reader(ctx), params)
 
+    async def _subscribe(self, ctx: Context, params: mcp_types.SubscribeRequestParams) -> mcp_types.EmptyResult:
+        await self._subscriptions.subscribe(CallerContext.of(ctx), await self._reader(ctx), params.uri)
+        return mcp_types.EmptyResult()
+
+    async def _unsubscribe(self, ctx: Context, params: mcp_types.UnsubscribeRequestParams) -> mcp_types.EmptyResult:
+        await self._subscriptions.unsubscribe(CallerContext.of(ctx), params.uri)
+        return mcp_types.EmptyResult()
+
+    async def _listen(
+        self, ctx: Context, params: mcp_types.SubscriptionsListenRequestParams
+    ) -> mcp_types.SubscriptionsListenResult:
+        return await self._subscriptions.listen(ctx, await self._reader(ctx), params)
+
     async def _reader(self, ctx: Context) -> Toolbox:
         """The toolbox of a caller who lists or reads resources or prompts, once the servers have had time to start."""
         self.quarantine.refresh()
         await self._startup_wait.wait(SEARCH, {})
         if refusal := self.rules.refusal():
             raise MCPError(mcp_types.INVALID_REQUEST, refusal)
-        return self.toolbox(CallerContext.of(ctx).name)
+        caller = CallerContext.of(ctx)
+        self._subscriptions.add_session(caller)
+        return self.toolbox(caller.name)
 
     def _notices(self) -> list[str]:
         """What the user should know of approvals; each is said once, at the end of a search."""
@@ -419,6 +456,16 @@ class Gateway:
         if own is None or not (missing := missing_sources(toolbox, {own.name: own.state})):
             return ""
         return UNAVAILABLE.format(tool=name.strip()[:80], source=missing[0], problem=own.problem).replace("  ", " ")
+
+    def _count(
+        self, toolbox: Toolbox, name: str, arguments: Mapping[str, Any], result: ToolResult | Answer, began: float
+    ) -> None:
+        """Count a call that ran; one that waits for an answer did not, and its time would be that of a person."""
+        if not isinstance(result, ToolResult) or isinstance(result.value, PendingApproval):
+            return
+        source = self._called(toolbox, name, arguments)
+        if source and source != SOURCE:
+            self.activity.note_call(source, time.monotonic() - began, failed=result.failed)
 
     def _called(self, toolbox: Toolbox, name: str, arguments: Mapping[str, Any]) -> str:
         """The source of the tool that a call ran in the end; empty if there is none."""

@@ -14,5 +14,18 @@ async def grow(ctx: Context) -> str:
     return "grown"
 
 
+@server.resource("docs://board")
+def board() -> str:
+    """What is on the board."""
+    return "empty"
+
+
+@server.tool()
+async def wipe(ctx: Context) -> str:
+    """Wipe the board."""
+    await ctx.notify_resource_updated("docs://board")
+    return "wiped"
+
+
 if __name__ == "__main__":
     server.run()

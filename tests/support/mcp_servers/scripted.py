@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 TOLD: dict[str, Any] = json.loads(sys.argv[1]) if len(sys.argv) > 1 else {}
+WATCHED: set[str] = set()
 PNG = "iVBORw0KGgo="
 
 
@@ -56,6 +57,14 @@ def do(name: str, arguments: dict[str, Any], params: dict[str, Any], number: int
         case "picture":
             image = {"type": "image", "data": PNG, "mimeType": "image/png"}
             return {"content": [{"type": "text", "text": "a dot"}, image], "structuredContent": {"width": 1}}
+        case "touch":
+            for uri in sorted(WATCHED):
+                send({"method": "notifications/resources/updated", "params": {"uri": uri}})
+            return text(f"watched: {sorted(WATCHED)}")
+        case "publish":
+            TOLD["resources"].append({"uri": "docs://new", "name": "new"})
+            send({"method": "notifications/resources/list_changed"})
+            return text("published")
         case "link":
             link = {"type": "resource_link", "uri": TOLD["link"], "name": "a link"}
             return {"content": [{"type": "text", "text": "see there"}, link]}
@@ -129,7 +138,11 @@ def answer(message: dict[str, Any]) -> None:
             if TOLD.get("start") == "hang":
                 return
             capabilities: dict[str, Any] = {"tools": {"listChanged": True}}
-            capabilities |= {"resources": {"subscribe": True}} if "resources" in TOLD or "templates" in TOLD else {}
+            capabilities |= (
+                {"resources": {"subscribe": True, "listChanged": True}}
+                if "resources" in TOLD or "templates" in TOLD
+                else {}
+            )
             capabilities |= {"prompts": {}, "completions": {}} if "prompts" in TOLD else {}
             info = {"name": "scripted", "version": "1"}
             result = {"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": info}
@@ -153,6 +166,9 @@ def answer(message: dict[str, Any]) -> None:
                 send({"id": number, "error": {"code": -32002, "message": "no such resource"}})
             else:
                 send({"id": number, "result": {"contents": [{"uri": params["uri"], **content}]}})
+        case "resources/subscribe" | "resources/unsubscribe" as method:
+            (WATCHED.add if method == "resources/subscribe" else WATCHED.discard)(params["uri"])
+            send({"id": number, "result": {}})
         case "prompts/list":
             send({"id": number, "result": {"prompts": TOLD.get("prompts", [])}})
         case "prompts/get":

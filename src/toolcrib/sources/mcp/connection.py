@@ -7,7 +7,8 @@ reason; `state` and `problem` have the same information for code that makes no c
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
@@ -142,6 +143,9 @@ class McpConnection:
             clock=clock,
         )
         self.relays_questions = False  # whether the server may use elicitation and sampling during a call
+        self.on_update: Callable[[str], None] = _ignore_update  # called with the address of a watched resource
+        self._watched: frozenset[str] = frozenset()
+        self._watching = asyncio.Lock()
         self._questions = ServerQuestions(server.name)
         self._connecting = asyncio.Lock()
         self._link: McpLink | None = None  # the open link, if any
@@ -154,6 +158,11 @@ class McpConnection:
     def pause(self) -> float:
         """Seconds until the next attempt to connect."""
         return self._retries.pause()
+
+    @property
+    def protocol(self) -> str:
+        """The version of MCP that is spoken now; empty while there is no connection."""
+        return (self._link.client.protocol_version or "") if self._link is not None else ""
 
     @property
     def log(self) -> str:
@@ -233,6 +242,16 @@ class McpConnection:
         return await self._answer(
             lambda link: link.client.complete_mcp(reference, dict(argument), known), None, repeatable=True
         )
+
+    async def watch(self, uris: Iterable[str]) -> None:
+        """Have `on_update` called when one of exactly these resources changes, also after a new connection."""
+        async with self._watching:
+            self._watched = frozenset(uris)
+            link = await self._connected()
+            has = link.client.server_capabilities
+            if self._watched and not (has and has.resources and has.resources.subscribe):
+                raise SourceError(f"{self.server.name} does not say when its resources change.")
+            await self._answer(lambda link: link.watch(self._watched), None, repeatable=True)
 
     async def call(
         self,
@@ -345,11 +364,20 @@ class McpConnection:
         self.state = SourceState.STARTING
         questions = self._questions if self.relays_questions else None
         link = self._last = McpLink(
-            self.server, self.limits, changed=self.changed, on_end=self._on_end, auth=self._auth, questions=questions
+            self.server,
+            self.limits,
+            changed=self.changed,
+            on_end=self._on_end,
+            auth=self._auth,
+            on_update=lambda uri: self.on_update(uri),
+            questions=questions,
         )
         try:
             async with asyncio.timeout(self.limits.connect_seconds):
                 await link.open()
+                if self._watched:
+                    with suppress(MCPError):
+                        await link.watch(self._watched)
         except Exception as error:  # foreign code, as above
             raise start_error(self.server, error, link.status, self.limits.connect_seconds) from error
         self._link, self._connected_at = link, self._clock()
@@ -383,6 +411,10 @@ class McpConnection:
         link, self._link = self._link, None
         if link is not None:
             await link.close()
+
+
+def _ignore_update(uri: str) -> None:
+    """Nobody watches a resource."""
 
 
 async def _ignore_progress(progress: float, total: float | None, message: str | None) -> None:

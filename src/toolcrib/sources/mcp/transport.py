@@ -23,7 +23,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from fastmcp.client import Client
 from fastmcp.client.messages import MessageHandler
 from fastmcp.client.transports.base import ClientTransport, SessionKwargs, TransportOptions
-from mcp import ClientSession
+from mcp import ClientSession, MCPError
 from mcp.client._transport import TransportStreams
 from mcp.client.sse import sse_client
 from mcp.client.stdio import get_default_environment
@@ -31,6 +31,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import listen
 from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.shared.message import SessionMessage
+from mcp.shared.subscriptions import ResourceUpdated
 from mcp_types import INTERNAL_ERROR, CallToolResult, ErrorData, JSONRPCError
 from mcp_types.jsonrpc import jsonrpc_message_adapter
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -349,6 +350,7 @@ class McpLink:
         changed: asyncio.Event,
         on_end: "Callable[[McpLink], None]",
         auth: "httpx2.Auth | None" = None,
+        on_update: "Callable[[str], None] | None" = None,
         questions: ServerQuestions | None = None,
     ) -> None:
         size = limits.message_bytes
@@ -360,10 +362,12 @@ class McpLink:
         else:
             self._transport = HttpTransport(server, most_message_bytes=size, auth=auth, questions=questions)
         self._changed = changed
+        self._on_update = on_update or _ignore_update
+        self._watched: frozenset[str] = frozenset()
         self._listener: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
         self.client: Client[Any] = Client(
-            self._transport, message_handler=_ListChangedHandler(changed), client_info=_CLIENT
+            self._transport, message_handler=_ChangeHandler(changed, self._on_update), client_info=_CLIENT
         )
 
     @property
@@ -386,10 +390,32 @@ class McpLink:
     async def open(self) -> None:
         """Start the program or connect to the server, and initialize the session."""
         await self.client.__aenter__()
-        capabilities = self.client.server_capabilities
-        notifies = capabilities is not None and capabilities.tools is not None and capabilities.tools.list_changed
-        if notifies and self.client.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            self._listener = asyncio.create_task(self._listen())
+        has = self.client.server_capabilities
+        lists = (has.tools, has.resources, has.prompts) if has is not None else ()
+        if self._is_modern and any(one is not None and one.list_changed for one in lists):
+            self._listener = asyncio.create_task(self._listen(asyncio.Event()))
+
+    @property
+    def _is_modern(self) -> bool:
+        return self.client.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+    async def watch(self, uris: frozenset[str]) -> None:
+        """Be told when one of exactly these resources changes. Raises what the server or the MCP libraries raise."""
+        before, self._watched = self._watched, uris
+        if not self._is_modern:
+            for uri in before - uris:
+                with suppress(MCPError):  # it may be gone
+                    await self.client.session.send_request(_unsubscription(uri), mcp_types.EmptyResult)
+            for uri in uris - before:
+                await self.client.session.send_request(_subscription(uri), mcp_types.EmptyResult)
+        elif before != uris:
+            former, listening = self._listener, asyncio.Event()
+            self._listener = asyncio.create_task(self._listen(listening))
+            waiting = asyncio.create_task(listening.wait())
+            await asyncio.wait([self._listener, waiting], return_when=asyncio.FIRST_COMPLETED)
+            waiting.cancel()
+            if former is not None:  # only now, so that no change is missed
+                former.cancel()
 
     async def close(self) -> None:
         """Close the session, and stop the program of a local server."""
@@ -409,17 +435,51 @@ class McpLink:
             async with asyncio.timeout(_CLOSE_SECONDS):
                 await self.client.close()
 
-    async def _listen(self) -> None:
-        """Subscribe to changes of the tools. The newer protocol sends notifications only to subscribers."""
-        with suppress(Exception):  # foreign code, as above; without notifications, the tools are still polled
-            async with listen(self.client.session, tools_list_changed=True) as changes:
-                async for _ in changes:
-                    self._changed.set()
+    async def _listen(self, listening: asyncio.Event) -> None:
+        """Subscribe to changes. The newer protocol sends notifications only to subscribers."""
+        with suppress(Exception):  # foreign code, as above; without notifications, the lists are still polled
+            async with listen(
+                self.client.session,
+                tools_list_changed=True,
+                resources_list_changed=True,
+                prompts_list_changed=True,
+                resource_subscriptions=sorted(self._watched),
+            ) as changes:
+                listening.set()
+                async for change in changes:
+                    if isinstance(change, ResourceUpdated):
+                        self._on_update(change.uri)
+                    else:
+                        self._changed.set()
 
 
-class _ListChangedHandler(MessageHandler):
-    def __init__(self, changed: asyncio.Event) -> None:
+def _ignore_update(uri: str) -> None:
+    """Nobody watches a resource."""
+
+
+def _subscription(uri: str) -> mcp_types.SubscribeRequest:
+    return mcp_types.SubscribeRequest(params=mcp_types.SubscribeRequestParams(uri=uri))
+
+
+def _unsubscription(uri: str) -> mcp_types.UnsubscribeRequest:
+    return mcp_types.UnsubscribeRequest(params=mcp_types.UnsubscribeRequestParams(uri=uri))
+
+
+class _ChangeHandler(MessageHandler):
+    """Hears what servers of the older protocol say without being asked."""
+
+    def __init__(self, changed: asyncio.Event, on_update: "Callable[[str], None]") -> None:
         self._changed = changed
+        self._on_update = on_update
 
     async def on_tool_list_changed(self, message: mcp_types.ToolListChangedNotification) -> None:
         self._changed.set()
+
+    async def on_resource_list_changed(self, message: mcp_types.ResourceListChangedNotification) -> None:
+        self._changed.set()
+
+    async def on_prompt_list_changed(self, message: mcp_types.PromptListChangedNotification) -> None:
+        self._changed.set()
+
+    async def on_resource_updated(self, message: mcp_types.ResourceUpdatedNotification) -> None:
+        self._on_update(message.params.uri)

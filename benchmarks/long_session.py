@@ -14,7 +14,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,8 @@ from toolcrib.discovery.protocols import Delivery
 from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.tokens import compact_json, count_tokens, definitions_tokens, is_exact
 from toolcrib.stores.sqlite.store import SqliteStore
+from toolcrib.tools.result import ToolResult
+from toolcrib.tools.tool import Tool
 from toolcrib_cms import build
 from toolcrib_cms.cms import Cms
 
@@ -228,20 +230,60 @@ REWRITTEN = "rewritten"  # discovery with `delivery="replace"`: fewer tokens, bu
 ALL_TOOLS = "all tools"  # every definition, no protocols: as an agent without Toolcrib
 AS_DIRECT = "mode direct"  # the app's own `tool_injection: direct`: every definition, and every protocol
 WAYS = (DISCOVERY, ALL_TOOLS, AS_DIRECT)
+# The same beside sixty tools more, of other servers, which these requests do not need.
+LARGE_DISCOVERY = "large: discovery"
+LARGE_ALL_TOOLS = "large: all tools"
+COMPARED = (
+    (DISCOVERY, AS_DIRECT),
+    (DISCOVERY, ALL_TOOLS),
+    (REWRITTEN, ALL_TOOLS),
+    (LARGE_DISCOVERY, LARGE_ALL_TOOLS),
+)
+VERBS = ("create", "read", "update", "delete", "search", "list", "publish", "archive", "import", "export")
+RECORDS = ("invoice", "contract", "shift", "ticket", "shipment", "warehouse")
+FIELDS = ("title", "owner", "folder", "labels", "priority", "deadline", "language", "visibility")
 # The least that is saved at the end, without a cache: of one way, beside another. A change may not lower it unseen.
-FLOORS = ((DISCOVERY, AS_DIRECT, 0.5), (DISCOVERY, ALL_TOOLS, 0.4), (REWRITTEN, ALL_TOOLS, 0.48))
+FLOORS = (
+    (DISCOVERY, AS_DIRECT, 0.5),
+    (DISCOVERY, ALL_TOOLS, 0.4),
+    (REWRITTEN, ALL_TOOLS, 0.48),
+    (LARGE_DISCOVERY, LARGE_ALL_TOOLS, 0.8),
+)
+
+
+async def answer(arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
+    return ToolResult(text="done")
+
+
+def other_tools() -> list[Tool]:
+    """Tools of the size that those of servers have, some 300 tokens each."""
+    said = "What the record should have as its {field}; left out, the one of the workspace is taken as it is now."
+    fields = {field: {"type": "string", "description": said.format(field=field)} for field in FIELDS}
+    parameters = {"type": "object", "properties": fields, "required": ["title"], "additionalProperties": False}
+    return [
+        Tool(
+            name=f"{verb}_{record}",
+            description=f"{verb.title()} records of the kind {record} in the workspace of the signed-in user, with "
+            "owner, labels and deadline.",
+            parameters=parameters,
+            call=answer,
+        )
+        for record in RECORDS
+        for verb in VERBS
+    ]
 
 
 async def hold(cms: Cms, wire: Wire, way: str, requests: Sequence[Request]) -> list[Spent]:
     """The whole session, on a site as it was at first."""
     cms.reset()
-    discovers = way in (DISCOVERY, REWRITTEN)
+    discovers = way in (DISCOVERY, REWRITTEN, LARGE_DISCOVERY)
     mode = Mode.DISCOVERY if discovers else Mode.DIRECT
     script, spent, last = Model(wire), list[Spent](), list[dict[str, Any]]()
     with WireServer(script) as server:
         model = model_for(MODELS[wire], base_url=server.url_for(wire), api_key="key")
         surface = search_surface if discovers else None
-        catalog = without_protocols(cms.catalog) if way == ALL_TOOLS else cms.catalog
+        catalog = Catalog([*cms.catalog, *(other_tools() if way in (LARGE_DISCOVERY, LARGE_ALL_TOOLS) else ())])
+        catalog = without_protocols(catalog) if way in (ALL_TOOLS, LARGE_ALL_TOOLS) else catalog
         delivery = Delivery.REPLACE if way == REWRITTEN else Delivery.AUTO
         crib = replace(
             app_crib(), catalog=catalog, index=None, model=model, surface=surface, mode=mode, delivery=delivery
@@ -294,7 +336,7 @@ def main() -> int:
         print("error: exact counts need bpe-openai\nhint: pip install 'toolcrib[tokens]'", file=sys.stderr)
         return 1
     cms, requests = build(":memory:"), session()
-    ways = (*WAYS, REWRITTEN)
+    ways = (*WAYS, REWRITTEN, LARGE_DISCOVERY, LARGE_ALL_TOOLS)
     held: Held = {wire: {way: asyncio.run(hold(cms, wire, way, requests)) for way in ways} for wire in WIRES}
     write(out, held, cms.catalog)
     fallen = [
@@ -315,45 +357,20 @@ def at_the_end(one: Mapping[str, Sequence[Spent]], way: str, other: str, *, cach
     return saved(one[way][-LAST:], one[other][-LAST:], cached=cached)
 
 
+def compared(way: str, other: str) -> str:
+    return f"{way} beside {other.removeprefix('large: ')}"
+
+
 def halves(held: Held) -> report.Table:
     """Where half is saved at the end, and where not."""
     rows: list[list[object]] = []
-    for way, other, cached in (
-        (DISCOVERY, AS_DIRECT, False),
-        (DISCOVERY, ALL_TOOLS, False),
-        (REWRITTEN, ALL_TOOLS, False),
-        (DISCOVERY, AS_DIRECT, True),
-        (DISCOVERY, ALL_TOOLS, True),
-    ):
+    for cached, (way, other) in product((False, True), COMPARED):
         shares = [at_the_end(one, way, other, cached=cached) for one in held.values()]
         half = [wire for wire, share in zip(held, shares, strict=True) if share >= HALF]
         said = "yes" if len(half) == len(shares) else f"only {', '.join(half)}" if half else "no"
         prompt = "with a cache" if cached else "without a cache"
-        rows.append([f"{way} beside {other}, {prompt}", *(f"{100 * share:.1f} %" for share in shares), said])
+        rows.append([f"{compared(way, other)}, {prompt}", *(f"{100 * share:.1f} %" for share in shares), said])
     return [["at the end", *held, "half"], *rows]
-
-
-def definitions_for(share: float, one: Mapping[str, Sequence[Spent]], definitions: int, *, cached: bool) -> float:
-    """The tokens of definitions from which discovery takes this share of *all tools* at the end.
-
-    More tools would stand in each request of those, and change nothing in one of discovery.
-    """
-    ours, theirs = (total(one[way][-LAST:], cached=cached) for way in (DISCOVERY, ALL_TOOLS))
-    steps = sum(each.steps for each in one[ALL_TOOLS][-LAST:])
-    return definitions + (ours / share - theirs) / (steps * (CACHED_COSTS if cached else 1))
-
-
-def sizes(held: Held, definitions: int) -> report.Table:
-    wanted = (
-        ("half, without a cache", HALF, False),
-        ("as much, with a cache", 1, True),
-        ("half, with a cache", HALF, True),
-    )
-    rows: list[list[object]] = []
-    for wire, one in held.items():
-        needed = [definitions_for(share, one, definitions, cached=cached) for _, share, cached in wanted]
-        rows.append([wire, *(f"{tokens:,.0f}" for tokens in needed)])
-    return [["wire", *(what for what, _, _ in wanted)], *rows]
 
 
 def write(out: Path, held: Held, catalog: Catalog) -> None:
@@ -361,11 +378,10 @@ def write(out: Path, held: Held, catalog: Catalog) -> None:
     content = {
         "saved_at_the_end": {
             wire: {
-                f"{way} beside {other}, {'with' if cached else 'without'} a cache": round(
+                f"{compared(way, other)}, {'with' if cached else 'without'} a cache": round(
                     at_the_end(one, way, other, cached=cached), 4
                 )
-                for way in (DISCOVERY, REWRITTEN)
-                for other in (ALL_TOOLS, AS_DIRECT)
+                for way, other in COMPARED
                 for cached in (False, True)
             }
             for wire, one in held.items()
@@ -376,6 +392,7 @@ def write(out: Path, held: Held, catalog: Catalog) -> None:
     }
     out.with_suffix(".json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     count = len(next(iter(held.values()))[DISCOVERY])
+    large = [*catalog, *other_tools()]
     page = [
         "# A long session",
         f"Written by `python benchmarks/long_session.py`: {count} requests of a user in one session with the CMS app "
@@ -386,14 +403,12 @@ def write(out: Path, held: Held, catalog: Catalog) -> None:
         "`tool_injection: direct`, which has every protocol, too.",
         "## Where half is saved, and where not",
         report.markdown(halves(held)),
-        f"*The end* is the last {LAST} requests. *Rewritten* is discovery with "
-        '`Crib(delivery="replace")`: notes and memory stand once in the system prompt; else they are appended where '
-        f"that keeps the cache. With a cache, {len(catalog)} definitions that never change cost a tenth, so discovery "
-        "costs more than all tools. It does not grow with the catalog, though: from so many tokens of definitions on, "
-        "it costs half, or as much:",
-        report.markdown(sizes(held, definitions_tokens(catalog))),
-        f"Computed from the figures of the end, with as many searches. These {len(catalog)} tools take "
-        f"{definitions_tokens(catalog):,}; `toolcrib tokens` counts those of any catalog.",
+        f'*The end* is the last {LAST} requests. *Rewritten* is discovery with `delivery="replace"`: notes and memory '
+        "stand once in the system prompt; else they are appended where that keeps the cache. *Large* is the same work "
+        f"with {len(large)} tools, whose definitions take {definitions_tokens(large):,} tokens; those of the "
+        f"{len(catalog)} take {definitions_tokens(catalog):,}. In a cache, definitions that never change cost a tenth. "
+        "So few tools cost less there than searches do; of more tools half is soon saved, as discovery does not grow "
+        "with the catalog.",
         "## Without a prompt cache",
         report.markdown(overview(held, cached=False)),
         "A search is a step more, and each step holds the conversation again.",

@@ -39,6 +39,7 @@ def is_postgres(place: str) -> bool:
 
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_MODEL = "text-embedding-3-small"
+MODE_VARIABLE = "TOOLCRIB_MODE"
 KEY_PREFIX = "TOOLCRIB_KEY_"
 CREDENTIAL_PREFIX = "TOOLCRIB_CREDENTIAL_"
 OFFLINE = "offline"  # the brain without a language model
@@ -75,7 +76,7 @@ class Settings:
             cache=_folder(variables["TOOLCRIB_CACHE"]) if "TOOLCRIB_CACHE" in variables else _user_cache(),
             store=variables.get("TOOLCRIB_STORE"),
             model=variables.get("TOOLCRIB_MODEL") or _model_by_key(variables),
-            mode=variables.get("TOOLCRIB_MODE"),
+            mode=variables.get(MODE_VARIABLE),
             learn=variables.get("TOOLCRIB_LEARN") == "1",
             tokens=tuple(variables.get("TOOLCRIB_TOKEN", "").split()),
             traces=variables.get("TOOLCRIB_TRACES"),

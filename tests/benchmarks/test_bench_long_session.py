@@ -8,9 +8,9 @@ from benchmarks import long_session
 from benchmarks.long_session import (
     ALL_TOOLS,
     DISCOVERY,
+    LARGE_ALL_TOOLS,
+    LARGE_DISCOVERY,
     Spent,
-    at_the_end,
-    definitions_for,
     saved,
     session,
     tokens,
@@ -45,17 +45,6 @@ def test_a_cached_token_counts_a_tenth() -> None:
     assert saved([one], [other], cached=False) == pytest.approx(0.5)
 
 
-def test_more_definitions_would_have_to_be_saved_from() -> None:
-    ours = [Spent(user="", steps=3, searches=1, tokens=6_000, cached=4_000, tools=2)]
-    theirs = [Spent(user="", steps=2, searches=0, tokens=10_000, cached=9_000, tools=45)]
-    one = {DISCOVERY: ours, ALL_TOOLS: theirs}
-    assert at_the_end(one, DISCOVERY, ALL_TOOLS, cached=False) == pytest.approx(0.4)
-    assert definitions_for(0.5, one, 5_000, cached=False) == pytest.approx(6_000)  # 1,000 more in each of two steps
-    assert definitions_for(1, one, 5_000, cached=True) == pytest.approx(
-        7_500
-    )  # 500 more, of which a tenth is paid, in each
-
-
 @pytest.mark.process
 async def test_the_same_work_is_done_in_every_way() -> None:
     cms, requests = build(":memory:"), session()[3:7]
@@ -63,3 +52,12 @@ async def test_the_same_work_is_done_in_every_way() -> None:
     assert [one.searches for one in spent[DISCOVERY]] == [1, 1, 0, 1], "only for what is not visible"
     assert [one.steps for one in spent[ALL_TOOLS]] == [2] * 4
     assert saved(spent[DISCOVERY], spent[ALL_TOOLS], cached=False) > 0.5
+
+
+@pytest.mark.process
+async def test_tools_that_nobody_needs_cost_all_tools_and_not_discovery() -> None:
+    cms, requests = build(":memory:"), session()[3:6]
+    ways = (DISCOVERY, LARGE_DISCOVERY, LARGE_ALL_TOOLS)
+    spent = {way: await long_session.hold(cms, "openai-responses", way, requests) for way in ways}
+    assert saved(spent[LARGE_DISCOVERY], spent[DISCOVERY], cached=False) == pytest.approx(0, abs=0.1)
+    assert saved(spent[LARGE_DISCOVERY], spent[LARGE_ALL_TOOLS], cached=False) > 0.8

@@ -408,3 +408,9 @@ def test_row_0_37_a_switch_outside_the_file_turns_discovery_off(
     monkeypatch.chdir(tmp_path)
     assert main(["run", str(app), "--check", "--mode", "compact"]) == 0
     assert "compact is forced" in capsys.readouterr().out
+    monkeypatch.setenv("TOOLCRIB_MODE", "dircet")
+    for words in (["run", str(app), "--check"], ["serve", "--model", "offline"]):
+        assert main(words) == 1
+        shown = capsys.readouterr().err
+        assert "TOOLCRIB_MODE: There is no mode 'dircet'." in shown
+        assert "Did you mean 'direct'?" in shown

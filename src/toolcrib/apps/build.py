@@ -26,7 +26,7 @@ from toolcrib.errors import ModeError, PromptError, UnknownEmbedderError, UnsetV
 from toolcrib.policy.reading import policy_of, rule_places
 from toolcrib.search.embedders import BUILTIN, check_embedder, open_embedder
 from toolcrib.search.interface import LazyIndex, SearchIndex
-from toolcrib.settings import Settings, is_postgres
+from toolcrib.settings import MODE_VARIABLE, Settings, is_postgres
 from toolcrib.sources.source import SourceGroup
 from toolcrib.tools.tool import match_dotted
 from toolcrib.yaml_file import Problem
@@ -80,7 +80,7 @@ def load_app(
         removes_workdir=workdir is None and spec.runtime.workdir_mode == "temporary",
         model=model,
         credentials=credentials or CredentialStore.open(environment),
-        mode=_mode(spec, document, variables, mode or settings.mode),
+        mode=_mode(spec, document, variables, mode, settings),
     )
     _add_agent_tools(spec, cribs, app)
     loader.mistakes += _unknown_pins(spec, cribs, loader)
@@ -211,10 +211,14 @@ def _index_url(spec: Spec, document: AppDocument, settings: Settings) -> str | N
     return place
 
 
-def _mode(spec: Spec, document: AppDocument, variables: Variables, given: Mode | str | None) -> Mode | None:
-    """The mode that is forced; what is given takes the place of the file's."""
+def _mode(
+    spec: Spec, document: AppDocument, variables: Variables, given: Mode | str | None, settings: Settings
+) -> Mode | None:
+    """The mode that is forced; what is given takes the place of the file's, and so does the variable."""
     if given is not None:
         return forced_mode(given)
+    if settings.mode is not None:
+        return forced_mode(settings.mode, variable=MODE_VARIABLE)
     at = ("runtime", "tool_injection")
     try:
         return forced_mode(variables.expanded(spec.runtime.tool_injection))

@@ -13,7 +13,7 @@ from toolcrib.catalog.catalog import Catalog
 from toolcrib.catalog.loading import load_catalog as load_from
 from toolcrib.cli.output import note
 from toolcrib.errors import LoadError, SourceConfigError, StoreError, require_mcp
-from toolcrib.settings import Settings, is_postgres
+from toolcrib.settings import MODE_VARIABLE, Settings, is_postgres
 
 if TYPE_CHECKING:
     from toolcrib.discovery.toolbox import Surface
@@ -77,7 +77,9 @@ def shown_tools(
 
     named = mode or settings.mode or Mode.DISCOVERY
     # A catalog that is followed is still empty: how many tools there will be is not known.
-    chosen = forced_mode(named) or (choose_mode(catalog, WINDOW).mode if len(catalog) else Mode.DISCOVERY)
+    chosen = forced_mode(named, variable="" if mode else MODE_VARIABLE) or (
+        choose_mode(catalog, WINDOW).mode if len(catalog) else Mode.DISCOVERY
+    )
     finders = compact_surface if chosen is Mode.COMPACT else surface or search_surface
     return {"mode": chosen, "learn": settings.learn, "surface": finders}
 

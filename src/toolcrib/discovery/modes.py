@@ -103,8 +103,8 @@ def _reason(forced: Mode | None, fitting: Mode, tools: int, direct: int, compact
     return f"{forced} is forced; auto would take {fitting}: {because}" if forced else f"{fitting}: {because}"
 
 
-def forced_mode(mode: Mode | str | None) -> Mode | None:
-    """The mode of this name; None for `auto`, which leaves the choice to the tokens."""
+def forced_mode(mode: Mode | str | None, *, variable: str = "") -> Mode | None:
+    """The mode of this name; None for `auto`, which leaves the choice to the tokens. An error names its variable."""
     if mode is None or mode == AUTO:
         return None
     try:
@@ -112,7 +112,7 @@ def forced_mode(mode: Mode | str | None) -> Mode | None:
     except ValueError:
         known = [AUTO, *(known.value for known in Mode)]
         hint = did_you_mean(mode, known) or f"There are: {', '.join(known)}."
-        raise ModeError(f"There is no mode {mode!r}.", hint=hint) from None
+        raise ModeError(f"{variable and f'{variable}: '}There is no mode {mode!r}.", hint=hint) from None
 
 
 def _budget(context_window: int, share: float) -> int:

@@ -6,9 +6,11 @@ and `read` are for work that may: they begin it anew, on another connection, if 
 
 import asyncio
 import os
+import socket
+import threading
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -79,6 +81,8 @@ PATIENCE_SECONDS = 40.0  # a database that is away for 30 seconds is reached aga
 RECONNECT_SECONDS = 1.0  # between two tries to connect: the pool alone would wait twice as long each time
 OPENING_SECONDS = 5.0  # a database that was never reached may be just starting, but more likely its address is wrong
 ASK_AGAIN_SECONDS = 0.1
+ANSWER_SECONDS = 15.0  # for a step of a session; then the connection counts as broken, and the step is tried on another
+CHECK_SECONDS = 5.0  # for a connection that was not used for a while to say that it is there, and for a lease
 
 Result = TypeVar("Result")
 Work = Callable[["AsyncConnection[Any]"], Awaitable[Result]]
@@ -100,9 +104,11 @@ class _Room:
 class PostgresDatabase:
     """A database. Use it in `async with`, or `close` it; a later use opens it again."""
 
-    def __init__(self, url: str, *, most_connections: int = 10) -> None:
+    def __init__(self, url: str, *, most_connections: int = 10, answer_seconds: float | None = None) -> None:
+        """Name it. A connection on which some work takes longer than `answer_seconds` counts as broken."""
         self.address = PostgresAddress.read(url)
         self._most_connections = most_connections
+        self._answer_seconds = answer_seconds
         self._components: list[Component] = []
         self._room: _Room | None = None
 
@@ -150,7 +156,13 @@ class PostgresDatabase:
         from toolcrib.postgres.errors import translated_errors
 
         with translated_errors(self.place), Connection.connect(autocommit=True, **self._parameters) as connection:
-            yield connection
+            timer = threading.Timer(CHECK_SECONDS, _hang_up, (connection,))  # as in `_hung_up_after`
+            timer.daemon = True
+            timer.start()
+            try:
+                yield connection
+            finally:
+                timer.cancel()
 
     async def write(self, work: Work[Result]) -> Result:
         """Let `work` write in one transaction.
@@ -161,7 +173,7 @@ class PostgresDatabase:
 
         async def attempt() -> Result:
             async with AsyncExitStack() as stack:
-                connection = await self._enter(stack)
+                connection = await self._enter(stack, self._answer_seconds)
                 async with connection.transaction():
                     return await work(connection)
 
@@ -172,7 +184,7 @@ class PostgresDatabase:
 
         async def attempt() -> Result:
             async with AsyncExitStack() as stack:
-                return await work(await self._enter(stack))
+                return await work(await self._enter(stack, self._answer_seconds))
 
         return await self._again_when_lost(attempt)
 
@@ -181,7 +193,7 @@ class PostgresDatabase:
 
         async def attempt() -> Result:
             async with AsyncExitStack() as stack:
-                connection = await self._enter(stack)
+                connection = await self._enter(stack, self._answer_seconds)
                 await stack.enter_async_context(connection.transaction())
                 await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
                 return await work(connection)
@@ -223,9 +235,12 @@ class PostgresDatabase:
                         raise
                 await asyncio.sleep(ASK_AGAIN_SECONDS)
 
-    async def _enter(self, stack: AsyncExitStack) -> "AsyncConnection[Any]":
+    async def _enter(self, stack: AsyncExitStack, answer_seconds: float | None = None) -> "AsyncConnection[Any]":
         """A connection until the stack ends. Each try lets the pool connect at once if it has given up meanwhile."""
-        return await stack.enter_async_context((await self._pool()).connection(timeout=RECONNECT_SECONDS))
+        pool = await self._pool()
+        connection = await stack.enter_async_context(pool.connection(timeout=RECONNECT_SECONDS))
+        stack.enter_context(_hung_up_after(connection, answer_seconds))
+        return connection
 
     async def _pool(self) -> "AsyncConnectionPool[Any]":
         loop = asyncio.get_running_loop()
@@ -259,7 +274,7 @@ class PostgresDatabase:
             max_size=self._most_connections,
             timeout=PATIENCE_SECONDS,
             reconnect_timeout=RECONNECT_SECONDS,  # then it gives up, and the next who asks makes it try at once
-            check=AsyncConnectionPool.check_connection,  # one that broke while nobody used it is not handed out
+            check=_check,  # one that broke while nobody used it is not handed out
             open=False,
         )
         await pool.open()
@@ -268,3 +283,38 @@ class PostgresDatabase:
     @property
     def _parameters(self) -> dict[str, Any]:
         return dict(self.address.parameters)
+
+
+async def _check(connection: "AsyncConnection[Any]") -> None:
+    from psycopg_pool import AsyncConnectionPool
+
+    with _hung_up_after(connection, CHECK_SECONDS):
+        await AsyncConnectionPool.check_connection(connection)
+
+
+@contextmanager
+def _hung_up_after(connection: "AsyncConnection[Any]", seconds: float | None) -> Generator[None]:
+    """End a connection that takes longer than the block may.
+
+    Where a balancer or a proxy lost the database and does not say so, TCP goes on acknowledging: nothing else ends the
+    wait. Cancelling would not, because the driver then asks the server to cancel, and waits for its answer.
+    """
+    if seconds is None:
+        yield
+        return
+
+    timer = asyncio.get_running_loop().call_later(seconds, _hang_up, connection)
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _hang_up(connection: "AsyncConnection[Any] | Connection[Any]") -> None:
+    from psycopg import OperationalError
+
+    with (
+        suppress(OSError, OperationalError),  # it is closed by now
+        socket.socket(fileno=os.dup(connection.fileno())) as wire,
+    ):
+        wire.shutdown(socket.SHUT_RDWR)

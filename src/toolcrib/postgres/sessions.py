@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, LiteralString, Self
 
 from toolcrib.errors import SessionBusyError, SessionLostError, StoreError
 from toolcrib.postgres import session_rows as confirmations, session_rows as leases, session_rows as rows
-from toolcrib.postgres.database import PostgresDatabase
+from toolcrib.postgres.database import ANSWER_SECONDS, PostgresDatabase
 from toolcrib.postgres.migrations import version_of
 from toolcrib.postgres.notifications import SessionNotifications
 from toolcrib.postgres.session_rows import NOW, SESSIONS
@@ -138,7 +138,9 @@ class PostgresStore:
         self._clock = clock or now
         self._has_own_clock = clock is not None
         self._closes_database = isinstance(database, str)
-        self._database = PostgresDatabase(database) if isinstance(database, str) else database
+        self._database = (
+            PostgresDatabase(database, answer_seconds=ANSWER_SECONDS) if isinstance(database, str) else database
+        )
         self._database.require(SESSIONS)
         self._news = SessionNotifications(self._database)
         self._heartbeat = Heartbeat(self._renew)
@@ -351,7 +353,7 @@ class PostgresStoreAdmin:
     def __init__(self, url: str, clock: Callable[[], datetime]) -> None:
         self._clock = clock
         self._looks = PostgresDatabase(url, most_connections=2)  # without tables of its own: it changes nothing
-        self._database = PostgresDatabase(url)
+        self._database = PostgresDatabase(url, answer_seconds=ANSWER_SECONDS)
 
     def store(self, tenant: str) -> PostgresStore:
         """The sessions of one tenant."""

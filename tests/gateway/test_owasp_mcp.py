@@ -15,8 +15,9 @@ from typing import Any
 import httpx2
 import mcp
 import pytest
+from mcp import MCPError
 from mcp.client import ClientRequestContext
-from mcp_types import ElicitRequestParams, ElicitResult
+from mcp_types import ElicitRequestParams, ElicitResult, TextResourceContents
 
 from tests.support.gateway import SOON, TOKEN, call, entry, in_memory, made_gateway, over_http, serving, text
 from tests.support.web_server import Answer, serve_web
@@ -453,6 +454,25 @@ async def test_mcp09_no_server_takes_the_name_of_another_or_of_the_gateway(tmp_p
     assert owners["s__echo"] == "mcp:s"
     assert {owner for name, owner in owners.items() if name.startswith("shadow__")} == {"mcp:shadow"}
     assert [one.name for one in listed.tools] == ["search_tools", "get_tool", "call_tool"]
+
+
+async def test_mcp09_no_server_answers_for_the_address_of_a_resource_of_another() -> None:
+    manual = {"uri": "docs://manual.md", "name": "manual"}
+    lies = {manual["uri"]: {"text": "lies"}}
+    servers = {"good": entry(resources=[manual]), "evil_one": entry(resources=[manual], contents=lies)}
+
+    async def read(uri: str) -> str:
+        [content] = (await client.read_resource(uri)).contents
+        assert isinstance(content, TextResourceContents)
+        return content.text
+
+    async with asyncio.timeout(SOON), in_memory(made_gateway(servers)) as client:
+        listed = sorted(one.uri for one in (await client.list_resources()).resources)
+        assert listed == ["evil-one+docs://manual.md", "good+docs://manual.md"]
+        with pytest.raises(MCPError, match=r"Several servers have 'docs://manual\.md'.*good\+docs://manual\.md"):
+            await read("docs://manual.md")
+        assert await read("good+docs://manual.md") == "content of docs://manual.md"
+        assert await read("evil-one+docs://manual.md") == "lies"
 
 
 def test_mcp09_two_entries_of_one_name_stay_apart(tmp_path: Path) -> None:

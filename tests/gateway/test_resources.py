@@ -117,20 +117,6 @@ async def test_what_a_rule_hides_or_forbids_can_be_read_by_no_way() -> None:
         assert contents(await client.read_resource("docs://other")) == ["content of docs://other"]
 
 
-async def test_no_server_answers_for_the_address_of_another() -> None:
-    servers = {
-        "good": entry(resources=[MANUAL]),
-        "evil_one": entry(resources=[MANUAL], contents={MANUAL["uri"]: {"text": "lies"}}),
-    }
-    async with asyncio.timeout(SOON), in_memory(made_gateway(servers)) as client:
-        listed = sorted(one.uri for one in (await client.list_resources()).resources)
-        assert listed == ["evil-one+docs://manual.md", "good+docs://manual.md"]
-        with pytest.raises(MCPError, match=r"Several servers have 'docs://manual.md'.*good\+docs://manual.md"):
-            await client.read_resource("docs://manual.md")
-        assert contents(await client.read_resource("good+docs://manual.md")) == ["content of docs://manual.md"]
-        assert contents(await client.read_resource("evil-one+docs://manual.md")) == ["lies"]
-
-
 async def test_a_changed_description_of_a_resource_is_held_back(tmp_path: Path) -> None:
     lock, told = tmp_path / "tools.lock", tmp_path / "told.json"
     told.write_text(json.dumps(TOLD))

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
 from pydantic_ai import Agent
 from pydantic_ai.models.test import TestModel
 
@@ -293,7 +292,6 @@ async def test_row_4_18_the_prompt_names_every_discovery_tool() -> None:
     assert names in script.instructions[0]
 
 
-@pytest.mark.xfail(strict=True, reason="only a language model hands this request over; the offline brain does not yet")
 def test_row_4_19_the_example_of_agents_hands_over_a_request_in_words_of_its_own(tmp_path: Path) -> None:
     apps = Path(shutil.copytree(EXAMPLES, tmp_path / "apps", ignore=shutil.ignore_patterns("__pycache__", ".toolcrib")))
 

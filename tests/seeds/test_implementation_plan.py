@@ -248,7 +248,6 @@ async def test_row_1_20_an_image_is_added_to_a_section(site: Site, session: Sess
     assert "mountain.jpg" in site.cms.render_site("/site/").html
 
 
-@pytest.mark.xfail(strict=True, reason="the offline brain takes the tool that adds an image where one is replaced")
 async def test_row_1_20_an_image_is_added_to_a_section_offline(site: Site, offline: Talk) -> None:
     await offline.say("add mountain image to hero")
     assert "mountain.jpg" in site.cms.render_site("/site/").html

@@ -250,7 +250,6 @@ def test_row_0_23_a_run_has_15_steps_and_4096_tokens_an_answer(site: Site) -> No
     assert site.crib("offline").settings().get("max_tokens") == 4_096
 
 
-@pytest.mark.xfail(strict=True, reason="the offline brain knows nothing by itself, so it searches")
 async def test_row_0_24_a_question_that_needs_no_tool_is_answered_without_a_search(offline: Talk) -> None:
     answer = await offline.say("What is a CMS section?")
     assert offline.searches == []
@@ -295,7 +294,6 @@ async def test_row_0_27_a_request_of_type_c_takes_less_than_1800_tokens(site: Si
     assert await dearest(site, TYPE_C) < 1_800
 
 
-@pytest.mark.xfail(strict=True, reason="the offline brain asks for the title of a page that is written small")
 async def test_row_0_28_about_page_with_hero_section_and_mountain_image_is_done(site: Site, offline: Talk) -> None:
     await offline.say("Create about page with hero section and mountain image")
     assert "mountain.jpg" in site.cms.render_site("/site/about?preview=1").html

@@ -142,7 +142,7 @@ def _no_address(brain: Brain) -> ModelError:
 
 
 def settings_of(brain: Brain) -> ModelSettings:
-    """What is asked of the provider with each request."""
+    """The settings of each request to the provider."""
     settings = ModelSettings()
     for name in ("temperature", "top_p", "seed"):
         if (value := brain.setting(name)) is not None:
@@ -249,7 +249,7 @@ class App:
 
     @cached_property
     def crib(self) -> Crib:
-        """What runs the agent that talks. Everything an agent of the app needs is checked first.
+        """The crib of the agent that talks. Everything an agent of the app needs is checked first.
 
         Raises:
             UnsetVariableError: A key is not set.
@@ -259,7 +259,7 @@ class App:
 
     @cached_property
     def cribs(self) -> dict[str, Crib]:
-        """What runs each agent."""
+        """The crib of each agent."""
         log = None if self.session_log is None else SessionLog(self.session_log)
         return {name: self._ready(name, log) for name in self._cribs}
 
@@ -270,7 +270,7 @@ class App:
         return {name: self._brain(agent) for name, agent in self._agents.items()}
 
     def require_keys(self, user: str = LOCAL) -> None:
-        """Let a missing key be told early, also one of this user's own.
+        """Raise an error early if a key is missing, also one of this user's own.
 
         Raises:
             UnsetVariableError: A key is not set, or the user has no such credential.
@@ -279,7 +279,7 @@ class App:
         self._refuse(self._unusable_brains(user))
 
     def missing_keys(self, user: str = LOCAL) -> list[str]:
-        """What keeps the models from being asked for this user, a line each; none when the app can run."""
+        """Why models cannot be used for this user, a line each; none if the app can run."""
         return [self._document.describe(problem) for problem, _ in self._unusable_brains(user)]
 
     @property
@@ -356,7 +356,7 @@ class App:
         )
 
     def hidden(self, text: str) -> str:
-        """A text without the app's secrets, for whoever shows what others wrote, such as logs."""
+        """A text without the app's secrets, such as a line of a log."""
         return self._variables.secrets.hidden(text)
 
     def stream(self, session: Session, text: str, *, context: object = None) -> AsyncGenerator[Event]:
@@ -366,7 +366,7 @@ class App:
         return stream(session, text, crib=self.crib, context=context)
 
     async def run(self, session: Session, text: str, *, context: object = None) -> RunResult:
-        """The same, when it is over."""
+        """As `stream`, but returns when the run is over."""
         return await collect(self.stream(session, text, context=context))
 
     async def __aenter__(self) -> "App":

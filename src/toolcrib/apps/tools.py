@@ -37,7 +37,7 @@ _FORMS = "Write `package.module:catalog`, a Python file or a folder of them; pat
 
 @dataclass(slots=True)
 class ToolLoader:
-    """Fills catalogs. What is wrong is gathered, so that all of it can be told at once."""
+    """Fills catalogs, and collects all problems, so that they are reported at once."""
 
     document: AppDocument
     variables: Variables
@@ -118,7 +118,7 @@ class ToolLoader:
         source.subscribe(lambda change: self._follow(catalog, change))
 
     def _follow(self, catalog: Catalog, change: Change) -> None:
-        """What is registered at run time is found at the next call."""
+        """Follow tools that are registered at run time, so that the next search finds them."""
         added = {tool.name: tool for tool in change.added}
         for name in change.removed:
             if name in catalog and name not in added:
@@ -221,12 +221,12 @@ NEEDS_YES = (
 
 
 def tool_name(agent: Agent) -> str:
-    """What another agent calls it by."""
+    """The name by which another agent calls it."""
     return f"ask_{agent.id}"
 
 
 def source_name(agent_id: str) -> str:
-    """Where its tool comes from."""
+    """The `source` of its tool."""
     return f"agent:{agent_id}"
 
 

@@ -30,11 +30,11 @@ class Secrets:
     values: set[str] = field(default_factory=set[str], repr=False)
 
     def add(self, value: str) -> None:
-        """Remember one; each line of it counts."""
+        """Add a secret; each line of it is one."""
         self.values |= {part for part in (value, *value.splitlines()) if len(part) >= _LEAST_CHARACTERS}
 
     def hidden(self, text: str) -> str:
-        """The text without any of them."""
+        """The text without any secret."""
         for value in sorted(self.values, key=len, reverse=True):  # one may be part of another
             text = text.replace(value, HIDDEN)
         return text

@@ -174,7 +174,7 @@ def exit_code(error: ToolcribError) -> int:
 
 
 def _message_and_hint(error: "CycloptsError") -> tuple[str, str]:
-    """Cyclopts says both in one line; ours stand apart."""
+    """The message and the hint of an error of Cyclopts, which has both in one line."""
     message, asks, near = str(error).partition(" Did you mean ")
     message, lists, commands = message.partition(" Available commands: ")
     near, _, more = near.partition(" Available commands: ")

@@ -1,4 +1,4 @@
-"""Arguments that are nearly right, made right before they reach a tool; what cannot be is refused with its schema.
+"""Checks and repairs the arguments of a call; what cannot be repaired is refused, with the schema.
 
 Models wrap arguments once too often, quote numbers and lists, and miss the case of a choice. Each repair is made only
 where the schema leaves no other reading, and never to arguments that fit as they are.
@@ -45,7 +45,7 @@ class SchemaChecker:
         self._looks = _MOST_LOOKS
 
     def complaints(self, value: Any, schema: object, place: Place = ()) -> list[Complaint]:
-        """Everything that is surely wrong with a value."""
+        """Every certain mistake in a value."""
         known = self._resolved(schema)
         self._looks -= 1
         if known is None or self._looks < 0 or len(place) > _MOST_LEVELS:
@@ -150,7 +150,7 @@ def properties_of(schema: Schema) -> Mapping[str, Any]:
 
 
 def _read_as(kind: str, value: Any) -> Iterator[Any]:
-    """What a value may have been meant as, when a schema wants this type."""
+    """What a value may mean where a schema wants this type."""
     if kind == "string" and isinstance(value, int) and not isinstance(value, bool):
         yield str(value)
     elif isinstance(value, str):
@@ -185,7 +185,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Equal as JSON: true is not 1."""
+    """Whether two values are equal as JSON: true is not 1."""
     return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 

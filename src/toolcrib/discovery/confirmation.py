@@ -82,7 +82,7 @@ class PendingApproval:
 
     @classmethod
     def of(cls, tool: str, arguments: Mapping[str, Any], reason: str = "") -> "PendingApproval":
-        """What has to be agreed to before this call."""
+        """The approval that this call needs."""
         return cls(tool=tool, arguments=dict(arguments), digest=digest(tool, arguments), reason=reason)
 
     def approve(self) -> Approval:

@@ -38,7 +38,7 @@ class Overhead:
 
     @property
     def tokens(self) -> int:
-        """All of it."""
+        """The sum of all parts."""
         return self.definitions + self.prompt + self.results + self.protocols
 
 
@@ -118,7 +118,7 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """US dollars for tokens sent to a model, or that nobody knows."""
+    """The price of tokens in US dollars; unknown for some models."""
 
     model: str
     dollars: Decimal | None
@@ -197,7 +197,7 @@ class CostTable:
         return is_exact(self.model)
 
     def to_json(self) -> dict[str, Any]:
-        """All of it, for programs; a cost that is not known is null."""
+        """The table as JSON; an unknown cost is null."""
         return {
             "window": self.window,
             "model": self.model,
@@ -230,7 +230,7 @@ class DailyCost:
     month: Cost
 
     def to_json(self) -> dict[str, Any]:
-        """The same, for programs; a cost that is not known is null."""
+        """The costs as JSON; an unknown cost is null."""
         return {
             "mode": self.mode,
             "tokens": self.tokens,

@@ -44,7 +44,7 @@ async def test_a_thing_is_looked_up_by_its_name(notes: Talk) -> None:
 async def test_several_that_fit_are_offered(notes: Talk) -> None:
     answer = await notes.say("read a note")
     assert answer.startswith("For **get_note**: which note do you mean?")
-    assert "- Groceries" in answer
+    assert "1. Groceries" in answer
     assert "before May" in await notes.say("Tax")
 
 
@@ -162,10 +162,12 @@ async def test_a_confirmed_call_that_fails_is_told(notes: Talk) -> None:
     assert (await notes.say("yes")).startswith("That did not work: ")
 
 
-async def test_a_question_in_mid_errands_stops_the_rest(notes: Talk) -> None:
+async def test_a_question_in_mid_errands_comes_first_and_the_rest_is_done_after_the_answer(notes: Talk) -> None:
     answer = await notes.say("send an e-mail to ana@example.com and list all notes")
-    assert answer == "For **send_mail**: what should **subject** be?"
+    assert answer == "For **send_mail**: what should **subject** be?\n\nNot done yet:\n- list all notes"
     assert notes.calls == []
+    await notes.say("Lunch")
+    assert notes.calls == [("send_mail", {"to": "ana@example.com", "subject": "Lunch"}), ("list_notes", {})]
 
 
 async def test_an_extra_may_be_a_command_of_its_own(notes: Talk) -> None:

@@ -12,6 +12,7 @@ from toolcrib.search.text import words
 from toolcrib.tools.text import clean as plain
 
 MOST_ROWS = 10
+MOST_OPTIONS = 4
 MOST_TEXT = 1_500
 MOST_VALUE = 300
 _SHORT = 80
@@ -40,9 +41,11 @@ def arguments_told(arguments: Mapping[str, Any], names: Mapping[str, str]) -> st
     return ", ".join(shown)
 
 
-def options_told(names: Sequence[str]) -> str:
-    """Names to choose from, as a list."""
-    return "".join(f"\n- {plain(name, _SHORT)}" for name in names[:MOST_ROWS])
+def options_told(names: Sequence[str], language: str) -> str:
+    """Names to choose from, by number; more can be named."""
+    shown = "".join(f"\n{number}. {plain(name, _SHORT)}" for number, name in enumerate(names[:MOST_OPTIONS], 1))
+    more = len(names) - MOST_OPTIONS
+    return f"{shown}\n{say('more', language, count=more)}" if more > 0 else shown
 
 
 def _asked_for(value: object, said: RequestText, tool: KnownTool | None) -> str:

@@ -51,7 +51,7 @@ class Arguments:
 
     values: dict[str, Any]
     missing: Sequence[Parameter] = ()
-    options: Sequence[str] = ()
+    options: Sequence[tuple[str, str]] = ()  # by name and value
 
 
 def arguments_for(
@@ -65,7 +65,7 @@ def arguments_for(
     given = Words(said, tool, asking.today)
     values: dict[str, Any] = {}
     missing: list[Parameter] = []
-    options: list[str] = []
+    options: list[tuple[str, str]] = []
     ordered = sorted(tool.parameters, key=lambda one: (not one.required, not one.is_reference))
     top = levels == _MOST_LEVELS
     known = asking.before if top else shared or {}
@@ -101,7 +101,12 @@ def _others(parameter: Parameter, tool: KnownTool, values: Mapping[str, Any]) ->
 
 
 def _reference(
-    parameter: Parameter, given: Words, asking: Asking, levels: int, options: list[str], found: Mapping[str, Any]
+    parameter: Parameter,
+    given: Words,
+    asking: Asking,
+    levels: int,
+    options: list[tuple[str, str]],
+    found: Mapping[str, Any],
 ) -> Plan[Any]:
     if not parameter.required:
         return _optional(parameter, given, asking.known)
@@ -115,7 +120,7 @@ def _reference(
         value = raw_value(parameter, given) if levels == _MOST_LEVELS and (last or given.whole) else None
         if parameter.type == "integer" and not str(value).lstrip("-").isdigit():
             value = None
-        options[:] = [] if value is not None else examples_of(parameter)
+        options[:] = [] if value is not None else [(example, example) for example in examples_of(parameter)]
     return value
 
 
@@ -129,7 +134,12 @@ def _optional(parameter: Parameter, given: Words, known: Known) -> Any:
 
 
 def _looked_up(
-    parameter: Parameter, given: Words, asking: Asking, levels: int, options: list[str], found: Mapping[str, Any]
+    parameter: Parameter,
+    given: Words,
+    asking: Asking,
+    levels: int,
+    options: list[tuple[str, str]],
+    found: Mapping[str, Any],
 ) -> Plan[Any]:
     own = [*given.said.words] if given.whole else distinguishing(parameter, given)
     telling = given.said.words if given.whole else (given.head if given.tail else given.said).telling
@@ -147,7 +157,7 @@ def _looked_up(
         fitting = [thing for thing in things if thing.is_a(parameter.nouns)]
         things = fitting or [thing for thing in things if not thing.says_its_type]
         asking.names.update((thing.id, thing.name) for thing in things)
-        thing = chosen(things, own, telling, ranked=tool.deed is Deed.FIND and bool(own))
+        thing = chosen(things, own, telling, ranked=tool.deed is Deed.FIND and bool(own) and given.tool.looks)
         if thing is None:
             whole = [asking.names[str(value)] for value in arguments.values.values() if str(value) in asking.names]
             thing = last_spoken_of(things, own, given, asking.known, whole)
@@ -156,7 +166,8 @@ def _looked_up(
                 if plain(word.folded) in thing.called:
                     given.spend(word.text)
             return thing.value_for(parameter.name)
-        options[:] = options or [one.name for one in called_that(things, own) or things]
+        near = called_that(things, own) or things
+        options[:] = options or [(one.name, str(one.value_for(parameter.name))) for one in near]
     return None
 
 

@@ -1,23 +1,28 @@
-"""Which of the tools found to take for an errand, and when none of them should be taken on these words alone."""
+"""Which of the tools found to take for an errand, and when none of them should be taken on these words alone.
 
-from collections.abc import Sequence
+To look is harmless, so the likeliest tool that looks will do. To write, the search must be sure of the tool, the user
+must command it outright (`consent.py`), and no word of the command may be left that the call has nothing to do with.
+"""
 
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from toolcrib.agent.offline.consent import Objection, objection_to
 from toolcrib.agent.offline.errands import Errand
+from toolcrib.agent.offline.json_shapes import is_list, is_object
 from toolcrib.agent.offline.known_tools import LOOKING, Deed, KnownTool
-from toolcrib.agent.offline.meaning import deed_of, is_like
+from toolcrib.agent.offline.meaning import RELATED, deed_of, is_like, nearness
 from toolcrib.agent.offline.parameters import singular
+from toolcrib.agent.offline.request_text import RequestText, Word
 from toolcrib.agent.offline.undoing import undoing_in
-from toolcrib.agent.offline.vocabulary import ASKING, SMALL
-from toolcrib.search.text import is_unspaced
+from toolcrib.agent.offline.vocabulary import ASKING, GREETING_WORDS, NAMED, NEW, SAYING, SMALL
+from toolcrib.search.text import is_unspaced, plain, words
 
 _BARE = 2  # words that are too few to act on without a verb
 # Verbs that can be said of anything; "publish" or "send" tell more.
 _ANYTHING = frozenset(("create", "add", "new", "make", "update", "edit", "set", "change", "delete", "remove", "put"))
-_VAGUE = frozenset(("put", "make", "do"))  # and these of anything at all: "put X as the heading" adds no section
-_QUESTION_MARKS = ("?", "？", "؟")
-
-
 _MAKING = frozenset({"create", "add", "update", "change", "edit", "set"})
+_LETTERS = 3  # of a word that can be left over
 
 
 def not_opposite(tools: Sequence[KnownTool], errand: Errand) -> list[KnownTool]:
@@ -32,93 +37,122 @@ def not_opposite(tools: Sequence[KnownTool], errand: Errand) -> list[KnownTool]:
     return [tool for tool in tools if not tool.looks and tool not in vague and not undo.is_opposite(tool)]
 
 
-def is_doubtful(errand: Errand, tool: KnownTool, *, sure: bool) -> bool:
-    """Whether it is better to ask than to call this tool."""
-    if not sure and not _is_plain(errand, tool):
-        return True
-    verb = errand.said.verb.folded if errand.said.verb else ""
-    if verb in _VAGUE and (_puts_nothing(errand, tool) or (tool.looks and not _only_asks(errand))):
-        return True
-    return _is_bare(errand, tool) or _is_groundless(errand, tool) or _only_looks(errand, tool, verb)
-
-
-def doable(tools: Sequence[KnownTool], errand: Errand, *, sure: bool = True) -> KnownTool:
-    """The best tool whose arguments can be filled by rules; of those that do the same to the same."""
+def doable(tools: Sequence[KnownTool], errand: Errand) -> KnownTool:
+    """The best tool for an errand: the search's first, unless that looks where something is to be done, or does
+    something where the user only wants to look.
+    """
     handed = [tool for tool in tools if not tool.is_bare] or list(tools)
-    best = handed[0]
-    verb = errand.said.verb.folded if errand.said.verb else ""
-    asked = deed_of(verb) if verb else None
-    if _only_asks(errand):
-        best = best if best.looks else next((tool for tool in (*handed, *tools) if tool.looks), best)
-    elif best.looks and asked is not None and asked not in LOOKING and verb not in _VAGUE:
-        best = _that_does(asked, tools, best)  # who says "rename" does not want to look
-    elif _begins_to_look(errand) and (best.deed is Deed.DELETE or (not sure and _wants_no_change(errand, best))):
+    best, asked = handed[0], _asked(errand)
+    if _only_asks(errand) or asked in LOOKING:
+        if best.looks:
+            return best
         alike = [tool for tool in tools if tool.looks and set(tool.nouns) & set(best.nouns)]
-        # nor does who says "show" want to delete, nor who says "find" to change
-        best = min(alike, key=lambda tool: len(tool.nouns), default=best)
-    if not sure and best.deed is not Deed.CREATE and verb not in _VAGUE and is_like(verb, "create"):
-        # nor who says "create" to publish
-        best = _that_does(Deed.CREATE, tools, best)
+        looking = [tool for tool in (*handed, *tools) if tool.looks]
+        return min(alike, key=lambda tool: len(tool.nouns), default=looking[0] if looking else best)
+    if best.looks and asked is not None:  # who says "rename" does not want to look
+        doing = [tool for tool in tools if tool.deed is asked]
+        best = max(doing, key=lambda tool: len(set(tool.nouns) & set(best.nouns)), default=best)
+    verb = errand.said.verb.folded if errand.said.verb else ""
     if verb and verb not in _ANYTHING and verb not in best.words and verb not in best.told_nouns:
         # "hide" is what another one says it does
         best = next((tool for tool in handed if verb in tool.told_nouns and not tool.looks), best)
     same = [tool for tool in tools if tool.deed is best.deed and set(tool.nouns) & set(best.nouns)]
-    # Of one that is only named, the name must say the same: to replace an image is not to update one.
-    same = [tool for tool in same if not tool.is_bare or tool.verb == best.verb]
-    fillable = [tool for tool in same if not any(one.is_nested for one in tool.required)] or [best]
-    # Who speaks of a page alone does not want its sections deleted.
-    whole = [tool for tool in fillable if all(_is_spoken(noun, errand) for noun in tool.nouns)]
-    if best in fillable and any(is_unspaced(word.folded) for word in errand.said.words):
-        return best  # a sentence without spaces is near to some of its nouns only, and the search has read them all
-    return best if best in whole or best.is_bare else (whole or fillable)[0]
+    fillable = [tool for tool in same if not any(one.is_nested for one in tool.required) and not tool.is_bare]
+    return best if best in fillable or best.is_bare else (fillable or [best])[0]
 
 
-def _that_does(asked: Deed, tools: Sequence[KnownTool], best: KnownTool) -> KnownTool:
-    """The tool that does what was asked for to what the best one is about; the best one itself if there is none."""
-    doing = [tool for tool in tools if tool.deed is asked]
-    return max(doing, key=lambda tool: len(set(tool.nouns) & set(best.nouns)), default=best)
+def is_doubtful(errand: Errand, tool: KnownTool, *, sure: bool) -> bool:
+    """Whether it is better to ask than to call this tool."""
+    if tool.looks:
+        if _asked(errand) not in (None, *LOOKING) and not _only_asks(errand):
+            return not any(_is_spoken(noun, errand) for noun in tool.nouns)  # a poem is no forecast
+        return not sure and not any(_is_spoken(noun, errand) for noun in tool.nouns)
+    return not sure or not does_what_is_asked(errand, tool) or _is_bare(errand, tool) or _is_groundless(errand, tool)
+
+
+def does_what_is_asked(errand: Errand, tool: KnownTool) -> bool:
+    """Whether a tool that writes does what the verb says: who says "change" wants nothing created or deleted."""
+    asked = _asked(errand) or (Deed.CREATE if errand.derived else None)
+    if tool.looks:
+        return asked in (None, *LOOKING)
+    if Deed.DELETE in (asked, tool.deed):
+        return asked is tool.deed or (asked is Deed.DELETE and tool.deed is None)
+    return tool.deed is not Deed.CREATE or asked is not Deed.CHANGE
+
+
+def may_not(text: str, tool: KnownTool) -> Objection | None:
+    """Why a tool must not be called for a text that forbids, supposes or asks; looking is free to who asks for it."""
+    objection = objection_to(text)
+    if objection is None or not tool.looks:
+        return objection
+    said = RequestText(text)
+    looks = said.verb is not None and deed_of(said.verb.folded) in LOOKING
+    return None if objection is Objection.QUESTION or looks or asks(said) else objection
+
+
+def wants_all_said(errand: Errand, tool: KnownTool) -> bool:
+    """Whether no word of an errand may be left over: not where it only asks, or plainly wants to look."""
+    return not tool.looks or (_asked(errand) is None and not _only_asks(errand))
+
+
+def left_over(errand: Errand, tool: KnownTool, arguments: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    """The words of a command that the call has nothing to do with; a call that leaves some out is not what was meant.
+
+    `names` are those of the things that the arguments stand for.
+    """
+    said = RequestText(SAYING.sub(" ", NAMED.sub(" ", errand.said.unquoted.text)))
+    verb = errand.said.verb
+    held = [part for text in (*_texts(arguments), *names) for part in words(text)]
+    used = {plain(part) for part in held}
+    left = [quote for quote in errand.said.quoted if not {plain(part) for part in words(quote)} <= used]
+    for word in said.words:
+        if is_explained(word, tool) or (verb and word.text == verb.text) or is_unspaced(word.folded):
+            continue
+        parts = {plain(part) for part in words(word.text)}
+        if parts and not parts <= used and not any(nearness(word.folded, other) >= RELATED for other in held):
+            left.append(word.text)
+    return left
+
+
+def is_explained(word: Word, tool: KnownTool) -> bool:
+    """Whether a word says something about a tool or its arguments, or nothing at all."""
+    one = singular(word.folded)
+    if (
+        word.is_small
+        or word.folded in NEW
+        or word.folded in GREETING_WORDS
+        or (len(word.text) < _LETTERS and word.text.islower())
+        or deed_of(word.folded)
+    ):
+        return True
+    return any(one == other or nearness(one, other) >= RELATED for other in tool.vocabulary)
+
+
+def _texts(value: Any) -> list[str]:
+    if is_object(value):
+        return [text for key, inner in value.items() for text in (str(key), *_texts(inner))]
+    if is_list(value):
+        return [text for inner in value for text in _texts(inner)]
+    return [str(value)]
+
+
+def _asked(errand: Errand) -> Deed | None:
+    return deed_of(errand.said.verb.folded) if errand.said.verb else None
 
 
 def _only_asks(errand: Errand) -> bool:
-    """Whether the user wants to know something: a question without a verb that would change anything."""
-    asked = errand.text.rstrip().endswith(_QUESTION_MARKS)
-    if asked and errand.said.words and errand.said.words[0].folded in ASKING:  # "What's new?" makes nothing new
-        return True
-    return asked and not _deeds(errand) - {None, *LOOKING}
+    """Whether the user wants to know something."""
+    return objection_to(errand.text) is Objection.QUESTION or asks(errand.said)
 
 
-def _begins_to_look(errand: Errand) -> bool:
-    """Whether the first word is one that looks, such as "show", and none deletes."""
-    first = errand.said.words[0].folded if errand.said.words else ""
-    return deed_of(first) in LOOKING and Deed.DELETE not in _deeds(errand)
-
-
-def _wants_no_change(errand: Errand, tool: KnownTool) -> bool:
-    """Whether a tool would change something, and no word asks for that."""
-    return not tool.looks and not _deeds(errand) - {None, *LOOKING}
-
-
-def _deeds(errand: Errand) -> set[Deed | None]:
-    """What each word of an errand asks for."""
-    return {deed_of(word.folded) for word in errand.said.words if not word.is_small}
+def asks(said: RequestText) -> bool:
+    """Whether a text begins with a word that asks."""
+    first = said.unquoted.words[:1]
+    return bool(first) and first[0].folded in ASKING
 
 
 def _is_spoken(noun: str, errand: Errand) -> bool:
     return any(is_like(singular(word.folded), noun) for word in errand.said.telling)
-
-
-def _is_plain(errand: Errand, tool: KnownTool) -> bool:
-    """Whether an unsure hit is still what the words say: the same verb and the same noun, and nothing it could harm."""
-    return tool.deed in _deeds(errand) and any(_is_spoken(noun, errand) for noun in tool.nouns)
-
-
-def _puts_nothing(errand: Errand, tool: KnownTool) -> bool:
-    """Whether a text is to be put where the tool puts something else, and takes no text: a heading is no section."""
-    taken = any(one.type == "string" and not one.is_reference for one in tool.required)
-    if taken or not errand.said.quoted or not tool.places:
-        return False
-    put = [noun for noun in tool.nouns if noun not in tool.places]
-    return any(_is_spoken(noun, errand) for noun in tool.places) and not any(_is_spoken(noun, errand) for noun in put)
 
 
 def _is_bare(errand: Errand, tool: KnownTool) -> bool:
@@ -126,29 +160,19 @@ def _is_bare(errand: Errand, tool: KnownTool) -> bool:
     said = errand.said.words
     bare = len(said) <= _BARE and not any(is_unspaced(word.folded) for word in said)
     verb = tool.verb or next(iter(tool.words), "")  # "greet" is a verb as well, though not one that many names have
-    return bare and not tool.looks and not any(deed_of(word.folded) or word.folded == verb for word in said)
-
-
-def _only_looks(errand: Errand, tool: KnownTool, verb: str) -> bool:
-    """Whether something is to be made or changed, and the tool looks up what nobody spoke of: a poem is no forecast."""
-    asked = deed_of(verb) if verb else None
-    if not tool.looks or asked is None or asked in LOOKING or _only_asks(errand):
-        return False
-    return not any(_is_spoken(noun, errand) for noun in tool.nouns)
+    return bare and not any(deed_of(word.folded) or word.folded == verb for word in said)
 
 
 def _is_groundless(errand: Errand, tool: KnownTool) -> bool:
     """Whether not one word speaks of what the tool does: however near a search finds it, it must not act on that."""
-    if tool.looks or errand.derived:
+    if errand.derived:
         return False
-    if _only_asks(errand):
-        return True
     verb = errand.said.verb
     written = bool(errand.said.identifiers) and verb is not None and deed_of(verb.folded) is tool.deed
     if errand.said.has_pronoun or written:
         return False
     own = [*tool.words, *tool.told_nouns] if tool.description else list(tool.words)
     about = [word for word in own if word not in SMALL and word not in _ANYTHING]
-    spoken = [singular(word.folded) for word in errand.said.words if not word.is_small]
+    spoken = [singular(word.folded) for word in errand.said.unquoted.words if not word.is_small]
     runs = any(is_unspaced(word) for word in spoken)  # whole sentences, which the search alone can read
     return not runs and not any(is_like(word, other) for word in spoken for other in about)

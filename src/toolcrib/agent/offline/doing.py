@@ -6,13 +6,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from toolcrib.agent.offline.answering import arguments_told, options_told, told
+from toolcrib.agent.offline.answers import Answer
 from toolcrib.agent.offline.arguing import Arguments, Asking, arguments_for
-from toolcrib.agent.offline.choosing import doable, is_doubtful, not_opposite
+from toolcrib.agent.offline.choosing import (
+    doable,
+    does_what_is_asked,
+    is_doubtful,
+    is_explained,
+    left_over,
+    may_not,
+    not_opposite,
+    wants_all_said,
+)
 from toolcrib.agent.offline.conversation import Call, Conversation, Result
 from toolcrib.agent.offline.errands import Errand
 from toolcrib.agent.offline.finding import Finder, Found, Plan, Wish
 from toolcrib.agent.offline.json_shapes import as_object
-from toolcrib.agent.offline.known_tools import KnownTool
+from toolcrib.agent.offline.known_tools import Deed, KnownTool
 from toolcrib.agent.offline.meaning import is_like
 from toolcrib.agent.offline.parameters import singular
 from toolcrib.agent.offline.references import Known
@@ -21,7 +31,10 @@ from toolcrib.agent.offline.text_values import BODIES
 from toolcrib.agent.offline.things import Thing, things_in
 from toolcrib.agent.offline.wording import say
 
+MOST_CHOICES = 4
+_MOST_OPTIONS = 50  # of a question that are remembered; a few are shown, the others can be named
 _DID_YOU_MEAN = re.compile(r"Did you mean ['\"`](.+?)['\"`]")
+_USE_OTHER = re.compile(r"\b(?:use|call|try)\s+([a-z]\w*_\w+)", re.IGNORECASE)
 _THERE_ARE = re.compile(r"there is no \w+ ['\"`](.+?)['\"`] \(there are: ([^)]+)\)")
 
 
@@ -50,44 +63,92 @@ class Doer:
 
     def errand(self, errand: Errand) -> Plan[Outcome]:
         """From the words to what came out."""
-        found = yield from self.finder.find(errand.text)
-        if not found.tools:
-            return Outcome(text=nothing(found, self.language))
+        found = yield from self._found(errand)
         tools = not_opposite(found.tools, errand)
         if not tools:
             return Outcome(text=nothing(found, self.language))
-        tool = yield from self.finder.describe(doable(tools, errand, sure=found.sure))
+        tool = yield from self.finder.describe(doable(tools, errand))
+        if may_not(self.conversation.turn.text, tool):
+            return self.choices(tools, tool, errand, "unbidden")
         if is_doubtful(errand, tool, sure=found.sure):
-            return Outcome(text=unsure(tools, tool, self.language))
+            return self.choices(tools, tool, errand)
         own = [extra for extra in errand.extras if is_argument(extra, tool)]
         if own:
             errand = Errand(f"{errand.text} with {' and '.join(own)}", errand.extras)
         return (yield from self.do(tool, errand))
+
+    def _found(self, errand: Errand) -> Plan[Found]:
+        """The tools for an errand. Names of things lead a search astray: what is done to "the Blog page" is done to a
+        page, not to a post. So what would write is searched for once more without them; and where that is not sure
+        either, by those words alone that speak of what the tools are about. No other word gets lost (`left_over`).
+        """
+        found = yield from self.finder.find(errand.said.query)
+        if not found.tools or (found.sure and found.tools[0].looks):
+            return found
+        nouns = [noun for tool in found.tools for noun in tool.nouns]
+        about = [word for tool in found.tools for word in tool.vocabulary]
+        tried = [errand.said.query]
+        for core in (errand.core(nouns), errand.core(about, only_names=False)):
+            if core in tried or (found.sure and len(tried) > 1):
+                continue
+            tried.append(core)
+            again = yield from self.finder.find(core)
+            if again.sure and again.tools and does_what_is_asked(errand, again.tools[0]):
+                return self._likelier(errand, found, again, core)
+        return found
+
+    def _likelier(self, errand: Errand, found: Found, again: Found, core: str) -> Found:
+        """Of two searches, the one whose tool has to do with more of the words; or with a name, such as "Slack"."""
+        named = {word.folded for word in errand.said.words} - {word.folded for word in RequestText(core).words}
+        one, other = found.tools[0], again.tools[0]
+        fits = bool(named & set(one.words)) or _unexplained(errand, one) < _unexplained(errand, other)
+        return found if found.sure and fits else again
+
+    def choices(self, tools: Sequence[KnownTool], best: KnownTool, errand: Errand, key: str = "unsure") -> Outcome:
+        """Nothing is done; the nearest tools are offered, by number."""
+        nearest = [best, *(tool for tool in tools if tool.name != best.name)][:MOST_CHOICES]
+        lines = [
+            f"{number}. **{tool.name}**" + (f": {tool.description}" if tool.description else "")
+            for number, tool in enumerate(nearest, 1)
+        ]
+        note = {"tools": [tool.name for tool in nearest], "text": errand.text}
+        return Outcome(text=say(key, self.language, tools="\n".join(lines)), question=note)
 
     def do(
         self,
         tool: KnownTool,
         errand: Errand,
         *,
-        answer: RequestText | None = None,
+        answer: Answer | None = None,
         asked: Mapping[str, Any] | None = None,
     ) -> Plan[Outcome]:
         said = RequestText(self.conversation.turn.text) if answer is None else errand.said
+        missing = str(asked.get("missing", "")) if asked else ""
         language = self.language
         asking = Asking(
             finder=self.finder,
             known=Known(self.here, self.conversation.memory),
             today=self.conversation.today,
-            answer=answer,
-            asked_for=str(asked.get("missing", "")) if asked else "",
+            answer=answer.said if answer else None,
+            asked_for=missing,
             before=dict(as_object(asked.get("arguments"))) if asked else {},
         )
+        if answer and answer.value is not None and missing:
+            asking.before[missing] = answer.value
         arguments = yield from arguments_for(tool, errand.said, asking)
+        unused = [text for text in errand.said.quoted if text not in str(arguments.values)]
+        if unused and not tool.looks and not answer and arguments.missing and arguments.missing[0].is_reference:
+            return self.choices([tool], tool, errand)  # it has no place for what the user wants written
         if arguments.missing:
             return self._question(tool, errand, arguments)
         call = Call(tool=tool.name, arguments=arguments.values)
+        if asked is None and not errand.derived and wants_all_said(errand, tool):
+            names = [asking.names.get(str(value), "") for value in arguments.values.values()]
+            names += [one.name for one in (*self.here, *self.conversation.memory) if one.id in call.arguments.values()]
+            if left_over(errand, tool, arguments.values, names):
+                return self.choices([tool], tool, errand)
         (result,) = yield [Wish(call, lasting=not tool.looks)]
-        if result.failed and (repaired := self._repaired(tool, call, result)):
+        if result.failed and (repaired := (yield from self._repaired(tool, call, result))):
             call = repaired
             (result,) = yield [Wish(call, lasting=True)]
         if result.needs_yes:
@@ -105,15 +166,22 @@ class Doer:
         """What is missing is asked for; the notes say what the answer will be for."""
         missing = arguments.missing[0]
         if missing.is_reference:
-            options = options_told(arguments.options)
+            options = options_told([name for name, _ in arguments.options], self.language)
             text = say("which", self.language, tool=tool.name, noun=missing.noun or missing.name, options=options)
         else:
             hint = f" ({missing.description})" if missing.description else ""
             text = say("missing", self.language, tool=tool.name, name=missing.name, hint=hint)
-        note = {"tool": tool.name, "arguments": arguments.values, "missing": missing.name, "text": errand.text}
+        note: dict[str, Any] = {
+            "tool": tool.name,
+            "arguments": arguments.values,
+            "missing": missing.name,
+            "text": errand.text,
+        }
+        if missing.is_reference:
+            note["options"] = [list(option) for option in arguments.options[:_MOST_OPTIONS]]
         return Outcome(text=text, question=note)
 
-    def _repaired(self, tool: KnownTool, call: Call, result: Result) -> Call | None:
+    def _repaired(self, tool: KnownTool, call: Call, result: Result) -> Plan[Call | None]:
         """Another try, where the error itself says which: a name nearly right, or a tool that is the right one."""
         if meant := _DID_YOU_MEAN.search(result.text):
             for name, value in call.arguments.items():
@@ -121,13 +189,17 @@ class Doer:
                     return Call(tool=call.tool, arguments={**call.arguments, name: meant[1]})
         if (unknown := _THERE_ARE.search(result.text)) and (renamed := _renamed(call, unknown[1], unknown[2])):
             return renamed
-        for other in self.finder.in_sight:
-            needed = {one.name for one in other.required}
-            named = re.search(rf"\b(?:use|call|try)\s+{re.escape(other.name)}\b", result.text, re.IGNORECASE)
-            if other.name != tool.name and named and needed and needed <= set(call.arguments):
-                taken = {one.name for one in other.parameters}
-                return Call(tool=other.name, arguments={k: v for k, v in call.arguments.items() if k in taken})
+        if (other := _USE_OTHER.search(result.text)) and other[1] != tool.name:
+            right = yield from self.finder.describe(KnownTool(other[1], ""))
+            needed = {one.name for one in right.required}
+            if needed and needed <= set(call.arguments) and right.deed is not Deed.DELETE:
+                taken = {one.name for one in right.parameters}
+                return Call(tool=right.name, arguments={k: v for k, v in call.arguments.items() if k in taken})
         return None
+
+
+def _unexplained(errand: Errand, tool: KnownTool) -> int:
+    return sum(not is_explained(word, tool) for word in errand.said.unquoted.words)
 
 
 def _renamed(call: Call, field: str, there_are: str) -> Call | None:
@@ -157,10 +229,3 @@ def nothing(found: Found, language: str) -> str:
     """That there is no tool, and what there are tools for."""
     told = re.search(r"There are tools for: ([^.\n]+)\.", found.text)
     return say("nothing", language, hint=say("tools_for", language, names=told[1]) if told else "")
-
-
-def unsure(tools: Sequence[KnownTool], best: KnownTool, language: str) -> str:
-    """The tools that come nearest, for the user to choose; of one that was only named, the name is all there is."""
-    nearest = [best, *(tool for tool in tools if tool.name != best.name)][:3]
-    lines = [f"- **{tool.name}**" + (f": {tool.description}" if tool.description else "") for tool in nearest]
-    return say("unsure", language, tools="\n".join(lines))

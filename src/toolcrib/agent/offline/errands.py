@@ -1,13 +1,16 @@
 """A request taken apart: "create a page with a hero, and add it to the menu" is three errands, one after the other."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from toolcrib.agent.offline.known_tools import Deed
-from toolcrib.agent.offline.meaning import deed_of
-from toolcrib.agent.offline.request_text import RequestText
-from toolcrib.agent.offline.vocabulary import AND, SMALL_BY_LANGUAGE, WITH
-from toolcrib.search.text import split_request
+from toolcrib.agent.offline.meaning import deed_of, is_like
+from toolcrib.agent.offline.parameters import singular
+from toolcrib.agent.offline.request_text import QUOTED, RequestText
+from toolcrib.agent.offline.spoken import new_value
+from toolcrib.agent.offline.vocabulary import AND, NAMED, SMALL_BY_LANGUAGE, WITH
+from toolcrib.search.text import JOINTS, split_request
 
 MOST_ERRANDS = 5
 
@@ -39,6 +42,23 @@ class Errand:
     def __post_init__(self) -> None:
         object.__setattr__(self, "said", RequestText(self.text))
 
+    def core(self, about: Sequence[str], *, only_names: bool = True) -> str:
+        """What is to be done, without names and new values: those of its words that are like some of these.
+
+        Those that are written small stay, too, if only names are to go.
+        """
+        said = RequestText(NAMED.sub(" ", self.said.query.replace(new_value(self.said) or "\n", " ")))
+        kept = [
+            word.text
+            for place, word in enumerate(said.words)
+            if not place
+            or word.is_small
+            or (only_names and not word.text[:1].isupper())
+            or any(is_like(singular(word.folded), one) for one in about)
+        ]
+        telling = sum(not RequestText(word).words[0].is_small for word in kept)
+        return " ".join(kept) if telling > 1 and len(kept) < len(said.words) else self.said.query
+
 
 def errands_in(text: str) -> list[Errand]:
     """What a request asks for, in order."""
@@ -56,16 +76,59 @@ def tool_asked_for(text: str) -> str:
 
 def _pieces(text: str) -> list[str]:
     """The parts that are commands of their own; one without a verb belongs to the one before."""
-    found = split_request(text)
-    if not found:
-        return [text]
+    masked, quotes = _masked(text)
+    found = [_unmasked(piece, quotes) for piece in split_request(masked) or _commands(masked)]
     pieces: list[str] = []
-    for piece in found:
+    for piece in _with_dropped(text, found):
         if pieces and not _is_command(piece):
             pieces[-1] = f"{pieces[-1]} {_joint(text, pieces[-1], piece)} {piece}"
         else:
             pieces.append(piece)
     return pieces
+
+
+def _commands(text: str) -> list[str]:
+    """Short commands beside each other, such as "archive it", that a search would not take apart."""
+    pieces = [piece.strip(" ,;.") for piece in JOINTS.split(text)]
+    alone = [len(piece.split()) > 1 and RequestText(piece).verb is not None for piece in pieces]
+    return pieces if len(pieces) > 1 and all(alone) else [text]
+
+
+def _masked(text: str) -> tuple[str, list[str]]:
+    """The text with a word in place of each quote, for a quote is never taken apart."""
+    quotes: list[str] = []
+
+    def kept(found: re.Match[str]) -> str:
+        quotes.append(found[0])
+        return f"quote{len(quotes) - 1}"
+
+    return QUOTED.sub(kept, text), quotes
+
+
+def _unmasked(text: str, quotes: list[str]) -> str:
+    return re.sub(r"quote(\d+)", lambda found: quotes[int(found[1])] if int(found[1]) < len(quotes) else found[0], text)
+
+
+def _with_dropped(text: str, pieces: list[str]) -> list[str]:
+    """The pieces, and between them the commands that are too short for a search: "archive it"."""
+    whole: list[str] = []
+    end = 0
+    for piece in pieces:
+        start = text.find(piece, end)
+        if start < 0:
+            whole.append(piece)
+            continue
+        whole += [gap for gap in (_bare(text[end:start]),) if gap and RequestText(gap).verb is not None]
+        whole.append(piece)
+        end = start + len(piece)
+    rest = _bare(text[end:])
+    return [*whole, rest] if rest and RequestText(rest).verb is not None else whole
+
+
+def _bare(gap: str) -> str:
+    """The words of a gap, without the conjunctions around them."""
+    words = AND.sub(" ", f" {gap.strip(' ,;.!?')} ").split()
+    return " ".join(words)
 
 
 def _joint(text: str, before: str, after: str) -> str:

@@ -63,6 +63,8 @@ def _folded(parameter: Parameter) -> set[str]:
 def _switch(parameter: Parameter, given: Words) -> bool | None:
     names = [word for word in parameter.words if word not in _ONLY]
     said = [word.folded for word in given.said.words]
+    if len(names) == 1 and names[0].startswith("un") and any(word in NOT for word in said):
+        return True if names[0].removeprefix("un") in said else None  # "not used" is unused
     if not names or not all(any(word == name or singular(word) == singular(name) for word in said) for name in names):
         return None
     place = next(place for place, word in enumerate(said) if singular(word) == singular(names[0]))

@@ -26,14 +26,15 @@ class Deed(StrEnum):
 
 # The verbs that tool names are made of.
 _VERBS = {
-    Deed.READ: "get read show fetch open view describe retrieve load check tell download",
+    Deed.READ: "get read show fetch open view describe retrieve load check tell download total sum compute calculate",
     Deed.LIST: "list browse enumerate all count index",
-    Deed.FIND: "find search query lookup look locate grep glob match recall",
+    Deed.FIND: "find search query lookup look locate grep glob match recall ask",
     Deed.CREATE: "create add new make write insert post upload send put build generate append start remember schedule",
     Deed.CHANGE: "update edit set change rename move replace toggle publish archive modify patch assign use restore",
     Deed.DELETE: "delete remove drop erase clear cancel forget destroy unset purge",
 }
 DEEDS = {verb: deed for deed, verbs in _VERBS.items() for verb in verbs.split()}
+_TITLES = frozenset(["title", "name", "label", "headline", "subject"])
 LOOKING = (Deed.FIND, Deed.LIST, Deed.READ)
 
 
@@ -96,6 +97,22 @@ class KnownTool:
     def told_nouns(self) -> frozenset[str]:
         """Every word of its description, one of each."""
         return frozenset(singular(word) for word in words(self.description))
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """Every word that it and its arguments are described with, one of each.
+
+        What else happens when something is deleted is told as well, and is not what it is for.
+        """
+        deletes = self.deed is Deed.DELETE
+        texts = [self.name, self.description.partition(". ")[0] if deletes else self.description]
+        texts += ["name"] if any(set(one.words) & _TITLES for one in self.parameters) else []
+        texts += [f"{one.name} {one.description} {' '.join(map(str, one.choices))}" for one in self.parameters]
+        return frozenset(singular(word) for text in texts for word in words(text) if word not in SMALL_ENGLISH)
+
+    def is_about(self, word: str) -> bool:
+        """Whether a word is one of its name."""
+        return singular(word) in {*self.nouns, *map(singular, self.words)}
 
     @property
     def is_bare(self) -> bool:

@@ -7,19 +7,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolcrib.agent.offline.answering import told
+from toolcrib.agent.offline.answers import Answer, answer_to
+from toolcrib.agent.offline.consent import objection_to
 from toolcrib.agent.offline.conversation import Call, Conversation, Step, Turn
 from toolcrib.agent.offline.doing import Doer, Outcome, added, is_argument, nothing
 from toolcrib.agent.offline.errands import Errand, errands_in, tool_asked_for
 from toolcrib.agent.offline.finding import Finder, Plan, Wish
+from toolcrib.agent.offline.json_shapes import as_list, as_object
 from toolcrib.agent.offline.known_tools import KnownTool
+from toolcrib.agent.offline.meaning import deed_of
 from toolcrib.agent.offline.replay import Reply, played, unwrapped
 from toolcrib.agent.offline.request_text import RequestText
-from toolcrib.agent.offline.small_talk import is_no, is_yes, talk_in
+from toolcrib.agent.offline.small_talk import definition_in, is_no, is_yes, talk_in
+from toolcrib.agent.offline.vocabulary import AGREEING, YES
 from toolcrib.agent.offline.wording import say
 from toolcrib.search.text import words
 
 MOST_CALLS = 12  # of one turn, without discovery
-_MOST_ANSWER_WORDS = 8  # of a reply that answers a question; a longer one is a new request
 
 
 def reply_to(conversation: Conversation) -> Reply:
@@ -58,14 +62,17 @@ class _Brain:
             if is_no(text):
                 return Reply(text=say("declined", language))
             agreed = any(step.call.arguments.get("confirmed") is True for step in self.steps)  # by a button
-            if is_yes(text) or agreed:
+            if agreed or (is_yes(text) and _says_no_more(said, before)):
                 return (yield from self._confirmed(pending, RequestText(before.text)))
-        if before is not None and (asked := before.notes.get("asked")) and _may_answer(said):
+        if before is not None and (asked := as_object(before.notes.get("asked"))):
             if is_no(text):
                 return Reply(text=say("declined", self.language))
-            return (yield from self._answered(asked, said))
+            if answer := answer_to(asked, said):
+                return (yield from self._answered(asked, answer))
         if talk := talk_in(text):
             return Reply(text=say(talk.value, self.language))
+        if wanted := definition_in(text):
+            return Reply(text=say("unknown", self.language, what=wanted))
         if wanted := tool_asked_for(text):
             return (yield from self._described(wanted, said))
         return (yield from self._errands(text, said))
@@ -86,17 +93,20 @@ class _Brain:
                 texts.append(told(result.text, result.value, said, self.language, tool))
         return Reply(text="\n\n".join(texts))
 
-    def _answered(self, asked: Mapping[str, Any], said: RequestText) -> Plan[Reply]:
+    def _answered(self, asked: Mapping[str, Any], answer: Answer) -> Plan[Reply]:
         """The user answered a question: go on with what was asked for, and with what is known now."""
-        tool = self.conversation.tools.get(str(asked.get("tool")))
+        name = answer.tool or str(asked.get("tool"))
+        tool = self.conversation.tools.get(name)
         if tool is None:
-            described = yield from self.finder.describe(KnownTool(str(asked.get("tool")), ""))
+            described = yield from self.finder.describe(KnownTool(name, ""))
             tool = described if described.parameters else None
         if tool is None:
-            return (yield from self._errands(f"{asked.get('text', '')} {said.text}", said))
+            said = RequestText(self.conversation.turn.text)
+            return (yield from self._errands(said.text, said))
         errand = Errand(str(asked.get("text", "")))
-        outcome = yield from self.doer.do(tool, errand, answer=said, asked=asked)
-        return _reply([outcome])
+        outcome = yield from self.doer.do(tool, errand, answer=answer, asked=asked)
+        left = [Errand(str(text)) for text in as_list(asked.get("left"))]
+        return (yield from self._rest(left, [outcome]))
 
     def _described(self, wanted: str, said: RequestText) -> Plan[Reply]:
         """A tool is wanted to be known, not run."""
@@ -117,10 +127,15 @@ class _Brain:
 
     def _errands(self, text: str, said: RequestText) -> Plan[Reply]:
         errands = errands_in(text)
-        if len(errands) > 1 and (searches := self.finder.searches([errand.text for errand in errands])):
+        if len(errands) > 1 and (searches := self.finder.searches([errand.said.query for errand in errands])):
             yield searches
-        outcomes: list[Outcome] = []
-        for errand in errands:
+        return (yield from self._rest(errands, []))
+
+    def _rest(self, errands: Sequence[Errand], outcomes: list[Outcome]) -> Plan[Reply]:
+        """The errands one after the other, until one has a question; those after it are told as not done yet."""
+        for place, errand in enumerate(errands):
+            if outcomes and outcomes[-1].question:
+                return self._unfinished(outcomes, [one.text for one in errands[place:]])
             outcome = yield from self.doer.errand(errand)
             outcomes.append(outcome)
             extras = [extra for extra in errand.extras if outcome.tool and not is_argument(extra, outcome.tool)]
@@ -130,9 +145,13 @@ class _Brain:
                 outcome = more
                 if more.question:
                     break
-            if outcome.question:
-                break
         return _reply(outcomes)
+
+    def _unfinished(self, outcomes: Sequence[Outcome], left: Sequence[str]) -> Reply:
+        reply = _reply(outcomes)
+        asked = {**as_object(reply.notes.get("asked")), "left": list(left)}
+        told = "\n".join(f"- {text}" for text in left)
+        return Reply(text=f"{reply.text}\n\n{say('left', self.language, errands=told)}", notes={"asked": asked})
 
 
 def _pending(turn: Turn) -> list[Call]:
@@ -145,11 +164,13 @@ def _pending(turn: Turn) -> list[Call]:
     ]
 
 
-def _may_answer(said: RequestText) -> bool:
-    """Whether a text can be the answer to a question, rather than a request of its own."""
-    if said.quoted or said.urls or said.emails:
-        return True
-    return len(said.words) <= _MOST_ANSWER_WORDS and (said.verb is None or len(said.words) == 1)
+def _says_no_more(said: RequestText, before: Turn) -> bool:
+    """Whether a yes speaks of nothing but what was asked: "ok, delete the blog page" is a new request."""
+    known = {word.folded for word in RequestText(before.text).words}
+    own = [word.folded for word in said.words if not word.is_small and word.folded not in known]
+    return objection_to(said.text) is None and not any(
+        word not in YES and deed_of(word) is None and word not in AGREEING for word in own
+    )
 
 
 def _reply(outcomes: Sequence[Outcome]) -> Reply:

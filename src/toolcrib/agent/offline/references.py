@@ -7,16 +7,17 @@ from itertools import pairwise
 from typing import Any
 
 from toolcrib.agent.offline.known_tools import Deed, KnownTool
-from toolcrib.agent.offline.meaning import is_like, nearest
+from toolcrib.agent.offline.meaning import LIKE, is_like, nearest, nearness
 from toolcrib.agent.offline.parameters import Parameter
 from toolcrib.agent.offline.request_text import Word
 from toolcrib.agent.offline.spoken import Words, is_about
 from toolcrib.agent.offline.things import Thing
-from toolcrib.search.text import plain, words
+from toolcrib.search.text import is_unspaced, plain, words
 
 _PATTERN = re.compile(r"\b([a-z]+)/([a-z]+) such as ([\w-]+)/([\w-]+)", re.IGNORECASE)
 _EXAMPLES = re.compile(r"\b(?:such as|for example|e\.g\.|like)\s+([^.;()]+)", re.IGNORECASE)
 _IN_PASSING = 1  # how well a tool fits that only mentions what is looked for
+_KIND_LETTERS = 4  # of a kind in an id: the rest of `img_3` tells nothing
 _TELLING_LETTERS = 3  # of a word in a name that may be meant by a word of another language
 
 
@@ -31,12 +32,29 @@ class Known:
 def distinguishing(parameter: Parameter, given: Words) -> list[Word]:
     """The words that could be the name of what is meant."""
     about = {*given.tool.nouns, *parameter.nouns, given.tool.verb, *parameter.words}
+    about |= {noun for one in given.tool.parameters if one.is_reference for noun in (*one.nouns, *_parts_of(one))}
     said = given.head if given.tail else given.said
+    # What is quoted is a name, where the tool has no other use for it.
+    telling = said.telling if _writes_text(given.tool) else [word for word in said.words if not word.is_small]
     return [
         word
-        for word in said.telling
-        if word.text not in given.spent and not is_about(word, [noun for noun in about if noun])
+        for word in telling
+        if (word != said.verb or is_unspaced(word.folded))
+        and word.text not in given.spent
+        and not _is_of_another_kind(word.text, parameter)
+        and not is_about(word, [noun for noun in about if noun])
     ]
+
+
+def _parts_of(parameter: Parameter) -> tuple[str, ...]:
+    """The kinds of things whose names make up an id such as page/template."""
+    found = _PATTERN.search(parameter.description)
+    return (found[1], found[2]) if found else ()
+
+
+def _writes_text(tool: KnownTool) -> bool:
+    """Whether it takes a text of the user's, and not only names of things."""
+    return any(one.type in ("string", "object") and not one.is_reference and not one.choices for one in tool.parameters)
 
 
 def examples_of(parameter: Parameter) -> list[str]:
@@ -52,7 +70,7 @@ def known_value(parameter: Parameter, given: Words, known: Known) -> Any:
         return _named(given.said.words, parameter, [*known.here, *known.remembered]) or _example(
             parameter, given.said.words
         )
-    if written := _written(given):
+    if written := _written(given, parameter):
         return given.spend(written)
     own = distinguishing(parameter, given)
     fitting = [thing for thing in (*known.here, *known.remembered) if thing.is_a(parameter.nouns)]
@@ -65,7 +83,7 @@ def known_value(parameter: Parameter, given: Words, known: Known) -> Any:
         return composed
     if example := _example(parameter, own):
         return example
-    if fitting and (given.said.has_pronoun or not own):
+    if fitting and (given.said.has_pronoun or (not own and (given.tool.looks or len(fitting) == 1))):
         return fitting[0].value_for(parameter.name)
     return None
 
@@ -76,7 +94,7 @@ def raw_value(parameter: Parameter, given: Words) -> str | None:
         return given.said.quoted[0] if given.said.quoted else given.said.text.strip(" .,;:!?") or None
     if quoted := given.quoted():
         return given.spend(quoted)
-    own = [word.text for word in distinguishing(parameter, given) if word.text not in given.spent]
+    own = [word.text for word in distinguishing(parameter, given)]
     names = [word for word in own if word[:1].isupper()]
     if not names and examples_of(parameter):  # there are few, and it is none of them: better ask
         return None
@@ -116,9 +134,17 @@ def _alike(own: Sequence[Word], thing: Thing) -> int:
     return sum(any(is_like(word.folded, other) for other in called) for word in own)
 
 
-def _written(given: Words) -> str | None:
-    """An id in plain sight."""
-    return next((one for one in given.said.identifiers if one not in given.spent), None)
+def _written(given: Words, parameter: Parameter) -> str | None:
+    """An id in plain sight, unless it says itself that it is of another kind: `post_7` is no page."""
+    free = (one for one in given.said.identifiers if one not in given.spent)
+    return next((one for one in free if not _is_of_another_kind(one, parameter)), None)
+
+
+def _is_of_another_kind(identifier: str, parameter: Parameter) -> bool:
+    kind = identifier.partition("_")[0]
+    if kind == identifier or len(kind) < _KIND_LETTERS or not kind.isalpha() or not parameter.nouns:
+        return False
+    return max(nearness(kind, noun) for noun in parameter.nouns) < LIKE
 
 
 def _named(own: Sequence[Word], parameter: Parameter, things: Sequence[Thing]) -> Any:
@@ -138,14 +164,15 @@ def _composed(parameter: Parameter, given: Words) -> str | None:
     # The last part may go by what the parameter itself names: "the testimonials section" for page/template.
     meanings = ([kinds[0]], [kinds[1], *parameter.nouns])
     said = [_part_said(meant, example, given) for meant, example in zip(meanings, examples, strict=True)]
-    if not any(said):
-        return None
+    if not any(said) or (not given.tool.looks and not (said[-1] and (said[0] or given.tool.deed is not Deed.DELETE))):
+        return None  # to write, the thing itself must be said, and to delete also where
     return "/".join(part or example for part, example in zip(said, examples, strict=True))
 
 
 def _part_said(kinds: Sequence[str], example: str, given: Words) -> str:
     spoken = given.said.words
-    if any(word.folded == example for word in spoken):
+    if said := next((word for word in spoken if word.folded == example), None):
+        given.spend(said.text)
         return example
     for before, word in pairwise(spoken):
         if is_about(word, kinds) and not before.is_small and before != given.said.verb:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from toolcrib.agent.offline.meaning import deed_of
-from toolcrib.agent.offline.vocabulary import ENCLITIC, NAMING, PRONOUNS, SAYING, SMALL, TELLTALE
+from toolcrib.agent.offline.vocabulary import ENCLITIC, GREETING_WORDS, NAMING, PRONOUNS, SAYING, SMALL, TELLTALE
 from toolcrib.search.text import is_unspaced, normalise, words
 
 MOST_CHARACTERS = 4_000  # of a request that are read; more says nothing new
 
-_QUOTED = re.compile(
+QUOTED = re.compile(
     r"\"([^\"]+)\"|“([^”]+)”|„([^”“\"]+)[”“\"]|«\s*([^»]+?)\s*»|‹([^›]+)›|「([^」]+)」|『([^』]+)』|`([^`]+)`|(?<!\w)'([^']+)'(?!\w)|(?<!\w)‘([^’]+)’(?!\w)"
 )
 _URL = re.compile(r"\bhttps?://[^\s<>\"'»”]+[^\s<>\"'»”.,;:!?)]", re.IGNORECASE)
@@ -61,14 +61,20 @@ class RequestText:
     @cached_property
     def quoted(self) -> tuple[str, ...]:
         """What stands in quotation marks."""
-        found = (next(group for group in match.groups() if group) for match in _QUOTED.finditer(self.text))
+        found = (next(group for group in match.groups() if group) for match in QUOTED.finditer(self.text))
         return tuple(piece.strip() for piece in found if piece.strip())
 
     @cached_property
     def unquoted(self) -> "RequestText":
         """The text without what is quoted and without addresses."""
-        rest = _QUOTED.sub(" ", self.text)
+        rest = QUOTED.sub(" ", self.text)
         return RequestText(_EMAIL.sub(" ", _URL.sub(" ", rest)))
+
+    @cached_property
+    def query(self) -> str:
+        """What a search is asked: quoted text is what the user wants written or named, not what they want done."""
+        rest = QUOTED.sub(" ", self.text)
+        return " ".join(rest.split()) if sum(not word.is_small for word in RequestText(rest).words) > 1 else self.text
 
     @cached_property
     def urls(self) -> tuple[str, ...]:
@@ -111,7 +117,8 @@ class RequestText:
     @cached_property
     def verb(self) -> Word | None:
         """The word that says what to do, if it stands where commands begin: before any other telling word."""
-        first = next((word for word in self.words if not word.is_small), None)
+        words = (word for word in self.unquoted.words if word.folded not in GREETING_WORDS)
+        first = next((word for word in words if not word.is_small), None)
         return first if first and deed_of(first.folded) else None
 
     @cached_property
@@ -151,13 +158,13 @@ class RequestText:
         if not found:
             return ""
         rest = self.text[found.end() :]
-        if quoted := _QUOTED.match(rest):
+        if quoted := QUOTED.match(rest):
             return next(group for group in quoted.groups() if group).strip()
         return _STOP.split(rest, maxsplit=1)[0].strip(_EDGES + ' "“”„«»')
 
 
 def _unquoted(text: str) -> str:
-    quoted = _QUOTED.match(text.strip())
+    quoted = QUOTED.match(text.strip())
     return next(group for group in quoted.groups() if group).strip() if quoted else text.strip()
 
 

@@ -3,7 +3,7 @@
 import re
 from enum import StrEnum
 
-from toolcrib.agent.offline.vocabulary import NO, NO_PHRASES, TALK, YES, YES_PHRASES
+from toolcrib.agent.offline.vocabulary import DEFINITION, NO, NO_PHRASES, TALK, YES, YES_PHRASES
 from toolcrib.search.text import normalise
 
 _MOST_WORDS = 7  # longer texts want something
@@ -29,6 +29,12 @@ def talk_in(text: str) -> Talk | None:
     if found in (Talk.GREETING, Talk.THANKS) and len(said.split()) > 4 and not said.startswith(("how", "wie", "jak")):
         return None  # "hello, list all pages" wants something
     return found
+
+
+def definition_in(text: str) -> str:
+    """What the user wants explained: "What is a section?" asks for knowledge, and no tool has it."""
+    found = DEFINITION.match(text.strip())
+    return text.strip()[found.end() :].strip(' ?!.？。»"') if found else ""
 
 
 def is_yes(text: str) -> bool:

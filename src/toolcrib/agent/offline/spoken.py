@@ -45,15 +45,7 @@ class Words:
     @property
     def tail(self) -> str:
         """The new value in "change it to X"; only where the tool changes something."""
-        verb = self.said.verb
-        if self.tool.deed is not Deed.CHANGE or verb is None:
-            return ""
-        found = list(TO.get(self.said.language, TO["en"]).finditer(self.said.text))
-        quoted = [one for one in found if self.said.text[one.end() :][:1] in OPENING]
-        rest = self.said.text[(quoted or found)[0].end() :] if found else ""
-        # "Use it on the home page" has no new value; "rename it to Home" has one.
-        changes = any(is_like(verb.folded, one) for one in _CHANGING)
-        return rest.strip(END) if changes or rest[:1] in OPENING else ""
+        return new_value(self.said) if self.tool.deed is Deed.CHANGE else ""
 
     @property
     def renames(self) -> bool:
@@ -72,6 +64,19 @@ class Words:
         """The words that name something, without what the tool itself is about."""
         about = {*self.tool.nouns, *(singular(word) for word in self.tool.words)}
         return [word for word in self.said.telling if not is_about(word, about)]
+
+
+def new_value(said: RequestText) -> str:
+    """What follows the "to" of a change."""
+    verb = said.verb
+    found = list(TO.get(said.language, TO["en"]).finditer(said.text))
+    if verb is None or not found:
+        return ""
+    quoted = [one for one in found if said.text[one.end() :][:1] in OPENING]
+    rest = said.text[(quoted or found)[0].end() :]
+    # "Use it on the home page" has no new value; "rename it to Home" has one.
+    changes = any(is_like(verb.folded, one) for one in _CHANGING)
+    return rest.strip(END) if changes or rest[:1] in OPENING else ""
 
 
 def is_about(word: Word, nouns: Iterable[str]) -> bool:

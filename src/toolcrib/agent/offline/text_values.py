@@ -1,14 +1,16 @@
 """Values that are texts: a query, a title, a body, an address, or whatever stands after the parameter's own name."""
 
 import re
+from collections.abc import Collection
 
 from toolcrib.agent.offline.dates import day_in, moment_in
 from toolcrib.agent.offline.known_tools import Deed
 from toolcrib.agent.offline.meaning import is_like
 from toolcrib.agent.offline.parameters import Parameter, singular
-from toolcrib.agent.offline.request_text import RequestText
+from toolcrib.agent.offline.request_text import RequestText, Word
 from toolcrib.agent.offline.spoken import END, OPENING, Words, is_about
-from toolcrib.agent.offline.vocabulary import ARTICLES, NEW, PREPOSITIONS
+from toolcrib.agent.offline.vocabulary import ARTICLES, NEW, PREPOSITIONS, SMALL
+from toolcrib.search.text import words
 
 _THAT = re.compile(r"(?i)^(?:that|this)\b[\s:,]*")
 
@@ -120,28 +122,43 @@ def _is_meant(parameter: Parameter, given: Words) -> bool:
     named = [word.folded for word in given.head.words]
     if any(is_like(word, parameter.words[-1]) for word in named):
         return True
-    return not any(is_like(word, other.words[-1]) for other in others for word in named if other.words)
+    telling = [singular(word) for word in named if word not in SMALL and not given.tool.is_about(word)]
+    about = {singular(word) for other in others for word in (*other.words, *words(other.description))}
+    return not any(word in about or is_like(word, other.words[-1]) for word in telling for other in others)
 
 
 def _object_phrase(given: Words) -> str:
     """The name between the verb and the next small word: "add Blog to ...", "create an About page"."""
     found: list[str] = []
+    if given.said.verb is None:  # then it may be what the first word says to do, and no name
+        return ""
     verb, articles = given.said.verb, ARTICLES.get(given.said.language, frozenset())
     nouns = {*given.tool.nouns, *(singular(word) for word in given.tool.words)}
     nouns |= {noun for one in given.tool.parameters if one.is_reference for noun in one.nouns}  # "the page Blog"
     before_colon = RequestText(given.said.text.removesuffix(given.said.after_colon))
     for word in before_colon.unquoted.words:
         named = word.text[:1].isupper() and not found  # "About" is a name here, whatever it is elsewhere
-        if (verb is not None and word.start <= verb.start) or word.folded in articles or word.folded in NEW:
+        if word.start <= verb.start or word.folded in articles or word.folded in NEW:
+            if found:
+                break  # "der Seite Contact eine Galerie" are two things
             continue
-        if word.folded in PREPOSITIONS and not named:
+        if word.folded in PREPOSITIONS and not named and not _is_before_noun(word, before_colon, nouns):
             break
-        if is_about(word, nouns):
+        if is_about(word, nouns) or (
+            word.folded in given.tool.told_nouns and not named
+        ):  # a "blog post" has no title yet
             if found:
                 break
-        elif named or not word.is_small:
+        elif named or not word.is_small or _is_before_noun(word, before_colon, nouns):
             found.append(word.text)
     return " ".join(found)
+
+
+def _is_before_noun(word: Word, said: RequestText, nouns: Collection[str]) -> bool:
+    """Whether the very next word is what the tool makes: "about" in "create about page"."""
+    after = next((one for one in said.unquoted.words if one.start > word.start), None)
+    before = next((one for one in reversed(said.unquoted.words) if one.start < word.start), None)
+    return word.folded == "about" and before == said.verb and after is not None and is_about(after, nouns)
 
 
 def _body(parameter: Parameter, given: Words) -> str | None:

@@ -36,13 +36,20 @@ PREPOSITIONS = _words("prepositions")
 NOT = _words("not")
 NEW = _words("new")
 ASKING = _words("asking")
+OPENERS = _words("openers")
+GREETING_WORDS = _words("greetings")
 YES = _words("yes")
+AGREEING = frozenset(word for phrase in _HELD["phrases"]["yes"] for word in phrase.replace("-", " ").split())
 NO = _words("no")
 YES_PHRASES = tuple(_HELD["phrases"]["yes"])
 NO_PHRASES = tuple(_HELD["phrases"]["no"])
 
+FORBIDDING = _words("forbidding"), re.compile(_any_of(_HELD["phrases"]["forbidding"]))
+CONDITIONS = _words("conditions"), re.compile(_any_of(_HELD["phrases"]["conditions"]))
+
 _PATTERNS = {name: _any_of(said) for name, said in _HELD["patterns"].items()}
 NAMING = re.compile(rf"(?i)\b{_PATTERNS['naming']}\b[\s:]*")
+NAMED = re.compile(rf"(?i)\b{_PATTERNS['naming']}\b[^,;.?!]+")  # a name, and what says that it is one
 SAYING = re.compile(rf"(?i)\b{_PATTERNS['saying']}\b[\s:]*")
 WITH = re.compile(rf"(?i)\s{_PATTERNS['with']}\s")
 AND = re.compile(rf"(?i)\s*,?\s+{_PATTERNS['and']}\s+(?:also\s+|then\s+)?|\s*[,，、]\s*")
@@ -50,4 +57,5 @@ TO = {language: re.compile(rf"(?i)(?:^|\s){_any_of(said.split())}\s+") for langu
 VERBS = {verb: deed for deed, said in _HELD["verbs"].items() for verb in said.split()}
 UNDOING = re.compile(f"(?i){_any_of(_HELD['undoing']['words'])}")
 UNDOING_BEGINNINGS = tuple(sorted(_HELD["undoing"]["beginnings"].split(), key=len, reverse=True))
+DEFINITION = re.compile(rf"(?i){_any_of(_HELD['phrases']['definition'])}")
 TALK = {kind: re.compile(_any_of(said)) for kind, said in _HELD["talk"].items()}

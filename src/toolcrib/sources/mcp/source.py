@@ -95,12 +95,13 @@ class McpSource:
         """Its tools in the catalog."""
         return self._source_tools.tools
 
-    def preload(self, known: Iterable[Mapping[str, Any]]) -> None:
+    def preload(self, known: Iterable[Mapping[str, Any]], readables: Readables = NOTHING_TO_READ) -> None:
         """Put cached tools into the catalog, so that they are found while the server still starts.
 
         `known` are definitions in the JSON format of MCP. A call of such a tool starts the server if necessary.
         """
-        self._sync(*self._converted([mcp_types.Tool.model_validate(definition) for definition in known]))
+        definitions = [mcp_types.Tool.model_validate(definition) for definition in known]
+        self._sync(*self._converted(definitions, readables))
 
     def relay_questions(self) -> None:
         """Allow elicitation and sampling during a call, from the next connection on. The call's context answers.

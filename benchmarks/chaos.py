@@ -130,7 +130,8 @@ A proxy before PostgreSQL. Each session takes 24 steps of four writes; none fail
 ## LangGraph's checkpointers
 
 Kills at any moment, without stops: a graph of a model and a tool node that writes into the ledger,
-`durability="sync"`, resumed with `invoke(None, ...)` by the next process ({one["versions"]}).
+`durability="sync"`, resumed with `invoke(None, ...)` by the next process
+({one["versions"]}).
 A node that was cut off runs again, as LangGraph says: there is no mark of a begun call, so tools must be idempotent.
 Nor has a thread an owner: *overtaken* is when two processes go on with one thread at once, each from "the model asked".
 
@@ -142,7 +143,7 @@ Nor has a thread an owner: *overtaken* is when two processes go on with one thre
             for row in one["rows"]
         )
         pages.append("""
-FastMCP keeps no session, call or confirmation beyond its process, so that there is nothing to compare.""")
+By default FastMCP keeps no session, call or confirmation beyond its process, so that there is nothing to compare.""")
     return "\n".join(pages) + "\n"
 
 

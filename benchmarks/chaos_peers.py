@@ -83,12 +83,12 @@ def forked(job: Callable[[], None]) -> int:
 def kill_loop(opened: Open, folder: Path, kills: int) -> dict[str, Any]:
     """Kill one worker after the other, then finish what was begun."""
     chance = random.Random(1)
-    places = [os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND) for name in ("ledger", "diary")]
+    ledger, diary = (os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND) for name in ("ledger", "diary"))
     with opened() as saver:
         saver.setup()
     for number in range(kills):
         thread, its_chance = f"t{number // ROUNDS_PER_THREAD}", random.Random(chance.random())
-        child = forked(lambda thread=thread, its=its_chance: work(opened, *places, thread, its, 0))
+        child = forked(lambda thread=thread, its=its_chance: work(opened, ledger, diary, thread, its, 0))
         while f"{child} opened" not in (folder / "diary").read_text():
             time.sleep(0.002)
         time.sleep(chance.uniform(0, 0.06))
@@ -97,9 +97,9 @@ def kill_loop(opened: Open, folder: Path, kills: int) -> dict[str, Any]:
     asked = 0
     for number in range((kills - 1) // ROUNDS_PER_THREAD + 1):
         thread = f"t{number}"
-        os.waitpid(forked(lambda thread=thread: work(opened, *places, thread, chance, 1)), 0)
+        os.waitpid(forked(lambda thread=thread: work(opened, ledger, diary, thread, chance, 1)), 0)
         with opened() as saver:
-            graph = graph_of(saver, places[0], thread, chance)
+            graph = graph_of(saver, ledger, thread, chance)
             asked += graph.get_state({"configurable": {"thread_id": thread}}).values["number"] + 1
     lines = Counter((folder / "ledger").read_text().splitlines())
     return {"kills": kills, "orders": asked, "twice": sum(lines.values()) - len(lines)}

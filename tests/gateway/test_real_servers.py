@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_types import ImageContent
+from mcp_types import ImageContent, TextContent, TextResourceContents
 
 from tests.support.gateway import call, in_memory, made_gateway, text
 from tests.support.real_programs import NotHere, node_environment, node_programs, python_programs
@@ -124,6 +124,14 @@ async def test_eight_real_servers_work_behind_one_gateway(programs: Programs, tm
             weather = await call(client, "everything__get-structured-content", {"location": "New York"})
             assert weather.structured_content is not None
             assert set(weather.structured_content) == {"temperature", "conditions", "humidity"}
+            listed = {one.name: one.uri for one in (await client.list_resources()).resources}
+            [document] = (await client.read_resource(listed["everything__architecture_md"])).contents
+            assert isinstance(document, TextResourceContents)
+            assert "Everything Server" in document.text
+            assert document.text == text(await call(client, "everything__architecture_md"))
+            prompt = await client.get_prompt("everything__args-prompt", {"city": "Oslo"})
+            assert isinstance(prompt.messages[0].content, TextContent)
+            assert "Oslo" in prompt.messages[0].content.text
         wanted = {
             "what time is it in Tokyo": "time__",
             "read a file": "filesystem__read",

@@ -49,8 +49,9 @@ test: $(VENV)/.ready browser ## every test, with coverage
 test-fast: $(VENV)/.ready ## the tests that start no process, server or browser
 	$(BIN)/pytest -m "not process and not chaos" --numprocesses auto
 
-chaos: $(VENV)/.ready ## the longest tests: processes and databases are killed for minutes
-	$(BIN)/pytest -m chaos
+# Two at a time, as many as a small machine has processors.
+chaos: $(VENV)/.ready ## the longest tests, about ten minutes: kills (KILLS=1000 for more), faults, fuzzing
+	$(BIN)/pytest -m chaos --numprocesses 2
 
 # The browser tests need Debian's chromium; where it cannot be installed, they are skipped and say so.
 browser:

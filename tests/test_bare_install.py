@@ -75,7 +75,7 @@ NEEDED = {
         "hint: pip install langgraph-bigtool": {"retrieve_tools_function"},
     },
     "toolcrib.server": {HINT.format("server"): {"Served", "create_app"}},
-    "toolcrib.sources": {HINT.format("gateway"): {"McpSource"}},
+    "toolcrib.sources": {HINT.format("gateway"): {"McpSource", "saved_login"}},
 }
 # Everything that a user imports from: the front, the rooms, and the files beside them.
 ROOMS = ["toolcrib", *(f"toolcrib.{found.name}" for found in iter_modules(toolcrib.__path__) if found.name[0] != "_")]

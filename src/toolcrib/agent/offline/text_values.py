@@ -130,9 +130,11 @@ def _is_meant(parameter: Parameter, given: Words) -> bool:
 def _object_phrase(given: Words) -> str:
     """The name between the verb and the next small word: "add Blog to ...", "create an About page"."""
     found: list[str] = []
-    if given.said.verb is None:  # then it may be what the first word says to do, and no name
+    own = [word for word in given.said.words[:1] if word.folded in given.tool.words]
+    verb = next(iter(own), None) if given.said.verb is None else given.said.verb
+    if verb is None:  # then it may be what the first word says to do, and no name
         return ""
-    verb, articles = given.said.verb, ARTICLES.get(given.said.language, frozenset())
+    articles = ARTICLES.get(given.said.language, frozenset())
     nouns = {*given.tool.nouns, *(singular(word) for word in given.tool.words)}
     nouns |= {noun for one in given.tool.parameters if one.is_reference for noun in one.nouns}  # "the page Blog"
     before_colon = RequestText(given.said.text.removesuffix(given.said.after_colon))

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.support.offline import Talk
-from toolcrib.agent.offline.consent import Objection, objection_to
-from toolcrib.agent.offline.wording import say
+from toolcrib.agent.offline.intent import Objection, objection_to
+from toolcrib.agent.offline.language import message
 from toolcrib_cms.cms import Cms
 
 READING = ("get", "list", "search", "find", "check")
@@ -131,7 +131,9 @@ NEVER_MIND = [
 @pytest.mark.parametrize("text", NEVER_MIND)
 async def test_a_question_can_be_dropped_in_any_language(cms: Talk, text: str) -> None:
     await cms.say("Archive a post")
-    assert await cms.say(text) in {say("declined", language) for language in ("en", "de", "pl", "es", "fr", "zh", "ja")}
+    assert await cms.say(text) in {
+        message("declined", language) for language in ("en", "de", "pl", "es", "fr", "zh", "ja")
+    }
     assert cms.calls == []
 
 

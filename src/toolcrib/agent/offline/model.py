@@ -24,9 +24,9 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
 
-from toolcrib.agent.offline.conversation import NOTES, Conversation, conversation_of
-from toolcrib.agent.offline.planning import reply_to
-from toolcrib.agent.offline.replay import Reply
+from toolcrib.agent.offline.conversation import NOTES, Conversation, read_conversation
+from toolcrib.agent.offline.finder import Reply
+from toolcrib.agent.offline.planner import reply_to
 from toolcrib.discovery.tokens import count_tokens
 
 NAME = "offline"
@@ -85,7 +85,7 @@ class OfflineModel(Model[None]):
     def _response(self, messages: list[ModelMessage], parameters: ModelRequestParameters) -> ModelResponse:
         tools = [tool for tool in parameters.function_tools if parameters.visibility_of(tool.name) != "withheld"]
         instructions = InstructionPart.join(self._get_instruction_parts(messages, parameters) or []) or ""
-        conversation = conversation_of(messages, tools, instructions)
+        conversation = read_conversation(messages, tools, instructions)
         reply = reply_to(conversation)
         return ModelResponse(
             parts=_parts(reply, conversation, parameters),

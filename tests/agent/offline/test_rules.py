@@ -211,6 +211,13 @@ async def test_it_is_what_was_spoken_of_and_else_nothing(cms: Talk) -> None:
     assert written(cms) == []
 
 
+@pytest.mark.parametrize("text", ["add it to the hero on the home page", "füge es der Startseite hinzu"])
+async def test_a_command_that_has_no_place_for_it_writes_nothing(cms: Talk, text: str) -> None:
+    await cms.say("find a mountain image")
+    await cms.say(text)
+    assert written(cms) == []
+
+
 async def test_up_to_four_choices_are_offered_and_taken_by_number(cms: Talk, one_cms: Cms) -> None:
     answer = await cms.say("Don't delete the Contact page")
     assert "1. **cms_deletePage**" in answer

@@ -1,6 +1,6 @@
 """The values that the words of a task give to plain arguments: texts, numbers, choices, lists; never an id.
 
-A value must have been said: quoted, named, in figures, or as the object of the command. Nothing is made up.
+A value must have been spoken: quoted, named, in figures, or as the object of the command. Nothing is made up.
 """
 
 import re
@@ -105,14 +105,14 @@ def plain_value(parameter: Parameter, given: TaskWords) -> Any:
 def _choice(parameter: Parameter, given: TaskWords) -> Any:
     values = {value: words(str(value)) for value in parameter.choices}
     own = {word for parts in values.values() for word in parts}
-    said = [singular(word.folded) for word in given.request.words if not word.is_small or word.folded in own]
+    spoken = [singular(word.folded) for word in given.request.words if not word.is_small or word.folded in own]
     for value, parts in values.items():
-        if parts and all(singular(part) in said for part in parts):
+        if parts and all(singular(part) in spoken for part in parts):
             return value
     for clause in re.split(r"[;,.]", parameter.description):  # "published makes it visible at once"
         named = [value for value in values if str(value).casefold() in words(clause)]
         hints = {singular(word) for word in words(clause)} - SMALL - {"make", "once", "default", "only"}
-        if len(named) == 1 and hints & set(said) - {str(named[0])}:
+        if len(named) == 1 and hints & set(spoken) - {str(named[0])}:
             return named[0]
     similar = [value for value in values for word in given.content() if same_meaning(word.folded, str(value))]
     if similar:
@@ -122,13 +122,13 @@ def _choice(parameter: Parameter, given: TaskWords) -> Any:
 
 def _switch(parameter: Parameter, given: TaskWords) -> bool | None:
     names = [singular(word) for word in parameter.words if word not in _SWITCHES]
-    said = [singular(word.folded) for word in given.request.words]
-    if len(names) == 1 and names[0].startswith("un") and WORDS["not"] & set(said):
-        return True if names[0].removeprefix("un") in said else None  # "not used" is unused
-    if not names or not set(names) <= set(said):
+    spoken = [singular(word.folded) for word in given.request.words]
+    if len(names) == 1 and names[0].startswith("un") and WORDS["not"] & set(spoken):
+        return True if names[0].removeprefix("un") in spoken else None  # "not used" is unused
+    if not names or not set(names) <= set(spoken):
         return None
-    index = said.index(names[0])
-    return not WORDS["not"] & set(said[max(0, index - 2) : index])
+    index = spoken.index(names[0])
+    return not WORDS["not"] & set(spoken[max(0, index - 2) : index])
 
 
 def _amount(parameter: Parameter, given: TaskWords) -> int | float | None:
@@ -368,7 +368,7 @@ _SHIFTS = {
     -1: "yesterday gestern wczoraj ayer hier ieri ontem gisteren igår včera dün вчера вчора 昨日 昨天 어제",
     2: "übermorgen pojutrze overmorgen послезавтра",
 }
-_DAYS = {word: days for days, said in _SHIFTS.items() for word in said.split()}
+_DAYS = {word: days for days, spoken in _SHIFTS.items() for word in spoken.split()}
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _ISO = re.compile(r"\b(?P<y>\d{4})-(?P<m>\d{1,2})-(?P<d>\d{1,2})\b")
 _DAY_FIRST = re.compile(r"\b(?P<d>\d{1,2})[./](?P<m>\d{1,2})[./](?P<y>\d{4})\b")

@@ -108,9 +108,9 @@ class Conversation:
     @property
     def today(self) -> date:
         """The day in the instructions; else the day on which the user spoke. Never the clock: replies must repeat."""
-        said = _DATE.search(self.instructions)
+        found = _DATE.search(self.instructions)
         try:
-            return date.fromisoformat(said[1]) if said else self.turn.at.date()
+            return date.fromisoformat(found[1]) if found else self.turn.at.date()
         except ValueError:
             return self.turn.at.date()
 

@@ -17,7 +17,7 @@ _IDS = ("id", "_id", "uuid", "slug", "key", "path", "name", "title")
 _MIXED = ("result", "matche", "match", "hit", "found", "resource")  # lists whose rows say their own type
 _GENERAL = ("item", "row", "record", "data", "value", "element")  # names that say nothing of what is listed
 _WRAPPERS = ("data", "result", "response", "payload", "page")
-_TELLING_LETTERS = 3  # of a word in a name that may be meant by a word of another language
+_MIN_LETTERS = 3  # of a word in a name that may be meant by a word of another language
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +101,8 @@ def choose_entity(
     alike = [_same_words(name, entity) for entity in entities]  # "Kakteen" for "What happens to a cactus"
     if max(alike) and alike.count(max(alike)) == 1:
         return entities[alike.index(max(alike))]
-    said = " ".join(word.text for word in around)
-    index = most_similar(said, [entity.name for entity in entities]) if said and name else None
+    text = " ".join(word.text for word in around)
+    index = most_similar(text, [entity.name for entity in entities]) if text and name else None
     if index is not None:
         return entities[index]
     return entities[0] if best_first else None
@@ -118,5 +118,5 @@ def named_entities(entities: Sequence[Entity], name: Sequence[Word]) -> list[Ent
 
 def _same_words(name: Sequence[Word], entity: Entity) -> int:
     """How many of the words mean the same as a word of its name, in whatever language."""
-    called = [word for word in entity.name_words if len(word) >= _TELLING_LETTERS]
+    called = [word for word in entity.name_words if len(word) >= _MIN_LETTERS]
     return sum(any(same_meaning(word.folded, other) for other in called) for word in name)

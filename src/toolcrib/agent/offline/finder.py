@@ -110,7 +110,7 @@ class Found:
 
     tools: Sequence[ToolInfo] = ()
     sure: bool = True
-    text: str = ""  # what the search said, for when nothing was found
+    text: str = ""  # what the search spoken, for when nothing was found
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class ToolFinder:
         return Way.COMPACT if _GET_TOOL in tools and _COMPACT.search(self.conversation.instructions) else Way.DIRECT
 
     @property
-    def in_sight(self) -> list[ToolInfo]:
+    def visible(self) -> list[ToolInfo]:
         """The tools that can be called now, without those that find others."""
         return [tool for tool in self.conversation.tools.values() if not self.is_discovery(tool.name)]
 
@@ -161,7 +161,7 @@ class ToolFinder:
             case Way.DOMAINS:
                 return (yield from self._by_domains(task))
             case Way.DIRECT:
-                return self._ranked(task, self.in_sight)
+                return self._ranked(task, self.visible)
 
     def describe(self, tool: ToolInfo) -> Plan[ToolInfo]:
         """The tool with its parameters."""
@@ -199,22 +199,22 @@ class ToolFinder:
         (result,) = yield [query]
         # The definitions have come with the answer, which only names them; of others, the name is all there is.
         handed, _, beside = result.text.partition(_NAMED)
-        sighted = {tool.name: tool for tool in self.in_sight}
+        sighted = {tool.name: tool for tool in self.visible}
         tools = [sighted[name] for name in _names(handed) if name in sighted and not result.text.startswith(_NONE)]
         tools += [ToolInfo(name, "") for name in _names(beside.partition("\n")[0])]
         return Found(tools=tools, sure=_UNSURE not in result.text, text=result.text)
 
     def _active(self, task: str) -> Found | None:
         """A tool of an earlier turn, if it is plainly the one: sure by rank, and named by its verb and its noun."""
-        tools = self.in_sight
+        tools = self.visible
         found = _search_in(task, tools) if tools else None
         if found is None or not found.hits or found.confidence < _ENOUGH:
             return None
         best = self.conversation.tools[found.hits[0].name]
-        said = [word.folded for word in Request(task).words]
-        if not best.verb or not any(same_meaning(word, best.verb) for word in said):
+        spoken = [word.folded for word in Request(task).words]
+        if not best.verb or not any(same_meaning(word, best.verb) for word in spoken):
             return None
-        if not all(any(same_meaning(word, noun) for word in said) for noun in best.nouns[:1]):
+        if not all(any(same_meaning(word, noun) for word in spoken) for noun in best.nouns[:1]):
             return None
         return Found(tools=[best, *(self.conversation.tools[hit.name] for hit in found.hits[1:])])
 

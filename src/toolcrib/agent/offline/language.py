@@ -52,14 +52,16 @@ ARTICLES = _word_sets("articles")
 PRONOUNS = _word_sets("pronouns")
 WORDS = _word_sets("words")  # lists for all languages, by use
 PHRASES: Mapping[str, Sequence[str]] = _VOCABULARY["phrases"]
-PATTERNS = {name: any_of(said) for name, said in _VOCABULARY["patterns"].items()}
-NEW_VALUE = {name: re.compile(rf"(?i)(?:^|\s){any_of(said.split())}\s+") for name, said in _VOCABULARY["to"].items()}
-SMALL_TALK = {kind: re.compile(any_of(said)) for kind, said in _VOCABULARY["talk"].items()}
+PATTERNS = {name: any_of(listed) for name, listed in _VOCABULARY["patterns"].items()}
+NEW_VALUE = {
+    name: re.compile(rf"(?i)(?:^|\s){any_of(listed.split())}\s+") for name, listed in _VOCABULARY["to"].items()
+}
+SMALL_TALK = {kind: re.compile(any_of(listed)) for kind, listed in _VOCABULARY["talk"].items()}
 UNDO = re.compile(f"(?i){any_of(_VOCABULARY['undoing']['words'])}")
 UNDO_PREFIXES = tuple(sorted(_VOCABULARY["undoing"]["beginnings"].split(), key=len, reverse=True))
-TOOL_VERBS = {verb: Action(action) for action, said in _word_sets("tool_verbs").items() for verb in said}
-VERBS = {verb: Action(action) for action, said in _VOCABULARY["verbs"].items() for verb in said.split()}
-_PROTOTYPES = {Action(action): said.split() for action, said in _VOCABULARY["prototypes"].items()}
+TOOL_VERBS = {verb: Action(action) for action, listed in _word_sets("tool_verbs").items() for verb in listed}
+VERBS = {verb: Action(action) for action, listed in _VOCABULARY["verbs"].items() for verb in listed.split()}
+_PROTOTYPES = {Action(action): listed.split() for action, listed in _VOCABULARY["prototypes"].items()}
 
 # Similarities of the built-in embedder between single words.
 SAME = 0.68  # from here on one says no more than the other: a "Preisseite" is like a page, but says more
@@ -102,7 +104,7 @@ def action_of(verb: str) -> Action | None:
         return known
     if is_unspaced(verb):  # a whole sentence
         return next((action for part, action in VERBS.items() if is_unspaced(part) and part in verb), None)
-    scores = {action: max(similarity(verb, said) for said in verbs) for action, verbs in _PROTOTYPES.items()}
+    scores = {action: max(similarity(verb, listed) for listed in verbs) for action, verbs in _PROTOTYPES.items()}
     best = max(scores, key=lambda action: scores[action])
     return best if scores[best] >= _SIMILAR_VERBS else None
 

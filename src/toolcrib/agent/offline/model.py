@@ -128,15 +128,15 @@ def _usage(
     instructions: str, tools: Sequence[ToolDefinition], messages: Sequence[ModelMessage], reply: Reply
 ) -> RequestUsage:
     """What a model that reads o200k would have counted: texts, calls and definitions, without marks around them."""
-    said = [instructions]
-    said += [f"{tool.name} {tool.description or ''} {_json(tool.parameters_json_schema)}" for tool in tools]
+    texts = [instructions]
+    texts += [f"{tool.name} {tool.description or ''} {_json(tool.parameters_json_schema)}" for tool in tools]
     for message in messages:
         for part in message.parts:
             content = getattr(part, "content", None) or getattr(part, "args", None)
-            said.append(content if isinstance(content, str) else _json(content) if content is not None else "")
+            texts.append(content if isinstance(content, str) else _json(content) if content is not None else "")
     given = [reply.text, *(f"{call.tool} {_json(dict(call.arguments))}" for call in reply.calls)]
     return RequestUsage(
-        input_tokens=sum(map(count_tokens, filter(None, said))),
+        input_tokens=sum(map(count_tokens, filter(None, texts))),
         output_tokens=sum(map(count_tokens, filter(None, given))),
     )
 

@@ -21,7 +21,7 @@ from toolcrib.agent.offline.safety import (
     is_doubtful,
     is_explained,
     left_over,
-    wants_all_said,
+    must_use_every_word,
     without_opposites,
 )
 from toolcrib.agent.offline.tools import ToolInfo, as_list, as_object, singular
@@ -76,8 +76,8 @@ def answer_to(question: Mapping[str, Any], request: Request) -> Answer | None:
     if number and 0 < (place := int(number[1])) <= len(tools or options):
         return Answer(tool=tools[place - 1]) if tools else Answer(value=options[place - 1].id)
     if tools:
-        said = set(words(request.text))
-        named = [name for name in tools if words(name) and set(words(name)) <= said]
+        spoken = set(words(request.text))
+        named = [name for name in tools if words(name) and set(words(name)) <= spoken]
         few = len(named) == 1 and len(request.words) <= len(words(named[0])) + 2
         return Answer(tool=named[0]) if few else None
     if not _may_be_a_name(request):
@@ -147,10 +147,10 @@ class Planner:
             if result.needs_yes:
                 texts.append(message("unconfirmed", self.language))
             else:
-                texts.append(self._told(result, request, self.conversation.tools.get(call.tool)))
+                texts.append(self._answer_text(result, request, self.conversation.tools.get(call.tool)))
         return Reply(text="\n\n".join(texts))
 
-    def _told(self, result: Result, request: Request, tool: ToolInfo | None) -> str:
+    def _answer_text(self, result: Result, request: Request, tool: ToolInfo | None) -> str:
         if result.failed:
             return message("failed", self.language, error=result.text)
         return render_result(result.text, result.value, request, self.language, tool)
@@ -198,8 +198,8 @@ class Planner:
         text = "\n\n".join(dict.fromkeys(outcome.text for outcome in outcomes))
         question = next((outcome.question for outcome in outcomes if outcome.question), None)
         if left:
-            told = "\n".join(f"- {one}" for one in left)
-            text = f"{text}\n\n{message('left', self.language, errands=told)}"
+            listed = "\n".join(f"- {one}" for one in left)
+            text = f"{text}\n\n{message('left', self.language, errands=listed)}"
         return Reply(text=text, notes={"asked": {**question, **({"left": left} if left else {})}} if question else {})
 
     def _task(self, task: Task) -> Plan[Outcome]:
@@ -277,7 +277,7 @@ class Planner:
             return self._question(tool, task, arguments)
         names = context.names | {one.id: one.name for one in context.entities if one.id not in context.names}
         call = Call(tool=tool.name, arguments=arguments.values)
-        if question is None and wants_all_said(task, tool):
+        if question is None and must_use_every_word(task, tool):
             meant = [names.get(str(value), "") for value in arguments.values.values()]
             takes_it = not task.request.has_pronoun or context.spoken_of(arguments.values)
             if not takes_it or left_over(task, tool, arguments.values, meant):
@@ -292,8 +292,8 @@ class Planner:
             return Outcome(text=message(key, self.language, tool=call.tool, arguments=shown), tool=tool)
         if not result.failed:
             self.results[:0] = entities_in(result.value, tool.nouns[0] if tool.nouns else "")
-        said = task.request if answer else Request(self.conversation.turn.text)
-        return Outcome(text=self._told(result, said, tool), done=not result.failed, tool=tool)
+        asked = task.request if answer else Request(self.conversation.turn.text)
+        return Outcome(text=self._answer_text(result, asked, tool), done=not result.failed, tool=tool)
 
     def _other_tool(self, call: Call, result: Result) -> Plan[Call | None]:
         """The same with another tool, where the error names it and it needs nothing more."""
@@ -327,8 +327,8 @@ class Planner:
 
     def _nothing(self, found: Found) -> str:
         """That there is no tool, and what there are tools for."""
-        told = _TOOLS_FOR.search(found.text)
-        hint = message("tools_for", self.language, names=told[1]) if told else ""
+        named = _TOOLS_FOR.search(found.text)
+        hint = message("tools_for", self.language, names=named[1]) if named else ""
         return message("nothing", self.language, hint=hint)
 
 
@@ -375,10 +375,10 @@ def _unexplained(task: Task, tool: ToolInfo) -> int:
 
 def _is_argument(extra: str, tool: ToolInfo | None) -> bool:
     """Whether "with a title X" speaks of an argument of the tool itself; "with the text X" also of a `content`."""
-    said = {singular(word.folded) for word in Request(extra).unquoted.words if not word.is_small}
+    spoken = {singular(word.folded) for word in Request(extra).unquoted.words if not word.is_small}
     parameters = [one for one in tool.parameters if not one.is_reference] if tool else []
     named = {singular(word) for one in parameters for word in one.words}
-    return bool(said & (named | BODIES if named & BODIES else named))
+    return bool(spoken & (named | BODIES if named & BODIES else named))
 
 
 def _repaired(call: Call, result: Result) -> Call | None:

@@ -161,8 +161,8 @@ def _named_value(name: Sequence[Word], parameter: Parameter, entities: Sequence[
 
 def _example(parameter: Parameter, name: Sequence[Word]) -> str | None:
     """One of the values the description gives as examples, if the user said it."""
-    said = {word.folded for word in name}
-    return next((example for example in parameter.examples if example.casefold() in said), None)
+    folded = {word.folded for word in name}
+    return next((example for example in parameter.examples if example.casefold() in folded), None)
 
 
 def _is_of_another_kind(identifier: str, parameter: Parameter) -> bool:
@@ -203,20 +203,20 @@ def _composed(parameter: Parameter, spoken: TaskWords) -> str | None:
     if not found:
         return None
     # The last part may go by what the parameter itself names: "the testimonials section" for page/template.
-    place = _part_said([found[1]], found[3], spoken)
-    thing = _part_said([found[2], *parameter.nouns], found[4], spoken)
+    place = _spoken_part([found[1]], found[3], spoken)
+    thing = _spoken_part([found[2], *parameter.nouns], found[4], spoken)
     deletes = spoken.tool.action is Action.DELETE
     if not (place or thing) or (not spoken.tool.reads and not (thing and (place or not deletes))):
         return None  # to write, the thing itself must be said, and to delete also where
     return f"{place or found[3]}/{thing or found[4]}"
 
 
-def _part_said(kinds: Sequence[str], example: str, spoken: TaskWords) -> str:
-    said = spoken.request.words
-    if word := next((word for word in said if word.folded == example), None):
+def _spoken_part(kinds: Sequence[str], example: str, spoken: TaskWords) -> str:
+    request_words = spoken.request.words
+    if word := next((word for word in request_words if word.folded == example), None):
         spoken.use(word.text)
         return example
-    for before, word in pairwise(said):
+    for before, word in pairwise(request_words):
         if repeats(word, kinds) and not before.is_small and before != spoken.request.verb:
             return "-".join(words(before.text))
     return ""
@@ -295,14 +295,14 @@ def _last_spoken_of(
 
 def _lookup_tools(parameter: Parameter, tool: ToolInfo, finder: ToolFinder, *, named: bool) -> Plan[list[ToolInfo]]:
     """The tools that can tell which things there are: of those in sight, or else found for it."""
-    tools = _lookups_among(parameter, tool, finder.in_sight, named=named)
+    tools = _lookups_among(parameter, tool, finder.visible, named=named)
     if about := _about(parameter, tools):
         return about
     listings = (f"list {parameter.noun}s", f"show the {parameter.noun}s")
     # A list may be long, and what has a name can be searched for.
     for task in (f"find {parameter.noun}s", *listings) if named else listings:
         found = yield from finder.find(task)
-        sighted = {one.name: one for one in (*finder.in_sight, *found.tools)}
+        sighted = {one.name: one for one in (*finder.visible, *found.tools)}
         tools = _lookups_among(parameter, tool, list(sighted.values()), named=named)
         if about := _about(parameter, tools):
             return about

@@ -25,7 +25,7 @@ from toolcrib.search.text import is_unspaced, plain, words
 
 _BARE = 2  # words that are too few to act on without a verb
 _LETTERS = 3  # of a word that can be left over
-# Verbs that can be said of anything; "publish" or "send" tell more.
+# Verbs that can be spoken of anything; "publish" or "send" tell more.
 _ANYTHING = word_set("create add new make update edit set change delete remove put")
 _VAGUE = word_set("create add update change edit set")  # of a tool of which only the name is known
 
@@ -89,10 +89,12 @@ def does_what_is_asked(task: Task, tool: ToolInfo) -> bool:
 def _is_only_a_place(task: Task, tool: ToolInfo) -> bool:
     """Whether what a tool makes is only where something else is to be made: "a quote on the home page" is no page."""
     created = tool.created_nouns[-1:]
-    said = task.request.unquoted.words
-    place = next((i for i, word in enumerate(said) if any(same_meaning(singular(word.folded), n) for n in created)), 0)
+    spoken = task.request.unquoted.words
+    place = next(
+        (i for i, word in enumerate(spoken) if any(same_meaning(singular(word.folded), n) for n in created)), 0
+    )
     small = WORDS["prepositions"] - ARTICLES.get(task.request.language, frozenset())
-    before = said[1:place]
+    before = spoken[1:place]
     return any(word.folded in small and word.text[0].islower() and word.folded != "about" for word in before)
 
 
@@ -105,7 +107,7 @@ def forbids(text: str, tool: ToolInfo) -> bool:
     return objection is not Objection.QUESTION and request.action not in READING and not asks(request)
 
 
-def wants_all_said(task: Task, tool: ToolInfo) -> bool:
+def must_use_every_word(task: Task, tool: ToolInfo) -> bool:
     """Whether no word of a task may be left over: not where it only asks, or plainly wants to read."""
     return not task.is_extra and (not tool.reads or (task.request.action is None and not asks(task.request)))
 
@@ -147,11 +149,11 @@ def _texts(value: Any) -> list[str]:
 
 def _is_bare(task: Task, tool: ToolInfo) -> bool:
     """Whether a word or two without a verb led to a tool that does something: too little to act on."""
-    said = task.request.words
-    if len(said) > _BARE or any(is_unspaced(word.folded) for word in said):
+    spoken = task.request.words
+    if len(spoken) > _BARE or any(is_unspaced(word.folded) for word in spoken):
         return False
     verb = tool.verb or next(iter(tool.words), "")  # "greet" is a verb as well, though not one that many names have
-    return not any(action_of(word.folded) or word.folded == verb for word in said)
+    return not any(action_of(word.folded) or word.folded == verb for word in spoken)
 
 
 def _is_groundless(task: Task, tool: ToolInfo) -> bool:

@@ -3,8 +3,10 @@
 import pytest
 
 from tests.support.offline import Talk
+from toolcrib import Catalog
 from toolcrib.agent.offline.intent import Objection, objection_to
 from toolcrib.agent.offline.language import message
+from toolcrib.stores.sqlite.store import SqliteStore
 from toolcrib_cms.cms import Cms
 
 READING = ("get", "list", "search", "find", "check")
@@ -260,3 +262,18 @@ async def test_an_id_goes_only_where_its_kind_fits(cms: Talk) -> None:
     await cms.say("what sections are on the home page?")
     await cms.say("add a section to the contact page")
     assert not any(str(value).startswith("sec_") for _, given in cms.calls for value in given.values())
+
+
+@pytest.mark.parametrize("text", ["buch mir den Raum A von 10 bis 11", "book room A from 10 to 11"])
+async def test_words_that_could_be_several_arguments_are_none_of_them(text: str) -> None:
+    catalog = Catalog()
+
+    @catalog.tool(phrases=["book a room"])
+    def book_room(room: str, start: str, end: str) -> str:
+        """Book a meeting room from start to end."""
+        return "booked"
+
+    async with SqliteStore(None) as store, store.open("rooms") as session:
+        talk = Talk(session, catalog)
+        assert "?" in await talk.say(text)
+        assert talk.calls == []

@@ -339,7 +339,10 @@ def _after_own_verb(given: TaskWords) -> str:
 
 
 def _other_text(given: TaskWords) -> str | None:
-    """A text of no known kind: quoted, after a preposition, written like a name, or all that is left."""
+    """A text of no known kind: quoted; the only one also after a preposition, like a name, or all that is left."""
+    alike = [one for one in given.tool.required if not one.is_reference and one.type == "string" and not one.choices]
+    if len(alike) > 1:  # which of them is meant was not said
+        return given.use(quoted) if (quoted := given.quoted()) else None
     if found := given.quoted() or _after_preposition(given):
         return given.use(found)
     rest = [word.text for word in given.content() if word.text not in given.used]

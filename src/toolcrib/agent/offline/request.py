@@ -174,7 +174,7 @@ class Request:
     @cached_property
     def has_pronoun(self) -> bool:
         """Whether it speaks of something without its name: "it", "es", "ją", "bórrala"."""
-        folded = [word.folded for word in self.words]
+        folded = [word.folded for word in self.unquoted.words]
         alone = any(word in PRONOUNS.get(self.language, frozenset()) for word in folded)
         return alone or any(_ENCLITIC.fullmatch(word) and action_of(word[:-2].rstrip("-")) for word in folded)
 

@@ -4,6 +4,7 @@ import pytest
 
 from tests.support.offline import Talk
 from toolcrib import Catalog
+from toolcrib.agent.events import Answered
 from toolcrib.agent.offline.intent import Objection, objection_to
 from toolcrib.agent.offline.language import message
 from toolcrib.stores.sqlite.store import SqliteStore
@@ -220,11 +221,28 @@ async def test_a_command_that_has_no_place_for_it_writes_nothing(cms: Talk, text
     assert written(cms) == []
 
 
+def choices(talk: Talk) -> tuple[str, ...]:
+    """What the last answer offers as buttons."""
+    return next(event.choices for event in talk.last.events if isinstance(event, Answered))
+
+
+async def test_what_is_offered_is_offered_as_buttons_too(cms: Talk) -> None:
+    await cms.say("Archive a post")
+    assert choices(cms)[2:] == ("What happens to a cactus in the rain", "Opening hours at Christmas")
+    await cms.say(choices(cms)[2])
+    assert cms.calls == [("cms_archivePost", {"postId": "post_cactus-in-the-rain"})]
+    await cms.say("Don't delete the Contact page")
+    assert len(choices(cms)) == 4
+    await cms.say(choices(cms)[0])
+    assert [one.tool for one in cms.session.confirmations] == ["cms_deletePage"]
+
+
 async def test_up_to_four_choices_are_offered_and_taken_by_number(cms: Talk, one_cms: Cms) -> None:
     answer = await cms.say("Don't delete the Contact page")
     assert "1. **cms_deletePage**" in answer
     assert "5. " not in answer
     await cms.say("1")
+    assert choices(cms) == ()
     assert [one.tool for one in cms.session.confirmations] == ["cms_deletePage"], "the user chose it, and is asked"
 
 

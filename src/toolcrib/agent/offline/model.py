@@ -26,7 +26,7 @@ from pydantic_ai.usage import RequestUsage
 
 from toolcrib.agent.offline.conversation import NOTES, Conversation, read_conversation
 from toolcrib.agent.offline.finder import Reply
-from toolcrib.agent.offline.planner import reply_to
+from toolcrib.agent.offline.planner import choices_of, reply_to
 from toolcrib.discovery.tokens import count_tokens
 
 NAME = "offline"
@@ -91,7 +91,7 @@ class OfflineModel(Model[None]):
             parts=_parts(reply, conversation, parameters),
             model_name=NAME,
             provider_name=NAME,
-            provider_details={NOTES: dict(reply.notes)} if reply.notes else None,
+            provider_details={NOTES: dict(reply.notes), "choices": choices_of(reply)} if reply.notes else None,
             usage=_usage(instructions, tools, messages, reply),
             finish_reason="tool_call" if reply.calls else "stop",
         )

@@ -49,6 +49,13 @@ def reply_to(conversation: Conversation) -> Reply:
     return Reply(text=reply.text, calls=[finder.wired(call) for call in reply.calls], notes=reply.notes)
 
 
+def choices_of(reply: Reply) -> list[str]:
+    """The answers that a question offers, for buttons; each is understood as it stands."""
+    question = as_object(reply.notes.get("asked"))
+    names = [name for name, _ in as_list(question.get("options"))]
+    return [str(name) for name in as_list(question.get("tools")) or names][:MOST_CHOICES]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """How a task ended: what to say, the question that waits for the user, and whether it was done."""
@@ -75,6 +82,10 @@ def answer_to(question: Mapping[str, Any], request: Request) -> Answer | None:
     number = _NUMBER.fullmatch(request.text)
     if number and 0 < (place := int(number[1])) <= len(tools or options):
         return Answer(tool=tools[place - 1]) if tools else Answer(value=options[place - 1].id)
+    if request.text in tools:
+        return Answer(tool=request.text)
+    if exact := [one for one in options if one.name == request.text]:
+        return Answer(value=exact[0].id)
     if tools:
         spoken = set(words(request.text))
         named = [name for name in tools if words(name) and set(words(name)) <= spoken]

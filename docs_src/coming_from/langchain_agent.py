@@ -4,13 +4,9 @@ from typing import Any
 from langchain.agents import create_agent
 from langchain_core.language_models import FakeMessagesListChatModel
 from langchain_core.messages import AIMessage, ToolCall
+from pages import TOOLS
 
 from toolcrib.integrations import ToolcribMiddleware
-
-
-def rename_page(slug: str, title: str) -> str:
-    """Give a page another title."""
-    return f"{slug} is now called {title}"
 
 
 class ScriptedModel(FakeMessagesListChatModel):
@@ -24,10 +20,9 @@ def calls(name: str, args: dict[str, str]) -> AIMessage:
 
 search = calls("tool_search", {"query": "den Titel einer Seite ändern"})
 model = ScriptedModel(responses=[search, calls("rename_page", {"slug": "home", "title": "Start"}), AIMessage("Done.")])
-tools = [rename_page]
 
-# before: create_agent(model, tools, middleware=[LLMToolSelectorMiddleware(max_tools=3)])
-agent = create_agent(model, middleware=[ToolcribMiddleware(tools)])
+# before: create_agent(model, TOOLS, middleware=[LLMToolSelectorMiddleware(max_tools=3)])
+agent = create_agent(model, middleware=[ToolcribMiddleware(TOOLS)])
 
 done = agent.invoke({"messages": [{"role": "user", "content": "Nenne die Startseite um"}]})
 said = [message.text for message in done["messages"]]

@@ -27,12 +27,15 @@ AT_LOAD: dict[str, set[str]] = {
     "agent": {
         "catalog", "credentials", "discovery", "memory", "policy", "search", "sources.toolset", "stores", "tools",
     },
-    "evals": {"search", "tools"},
+    "evals": {"agent", "catalog", "discovery", "search", "stores", "tools"},
     "integrations": {"catalog", "discovery", "search", "tools"},
     "apps": {
         "agent", "catalog", "credentials", "discovery", "policy", "search", "sources", "stores", "tools", "yaml_file",
     },
-    "gateway": {"_connections", "catalog", "discovery", "policy", "search", "serving", "sources", "tools"},
+    "gateway": {
+        "_connections", "catalog", "credentials", "discovery", "policy", "search", "serving", "sources", "tools",
+        "yaml_file",
+    },
     "server": {
         "_connections", "agent", "catalog", "discovery", "evals", "memory", "policy", "search", "serving", "stores",
         "tools",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
+from inspect import isawaitable
 from time import perf_counter
 from typing import Any, Protocol, cast
 
@@ -197,12 +198,18 @@ async def run_trial(
                 if any(isinstance(event, Failed) for event in happened):
                     break
             messages = session.history
-        state = {check: load_function(check)(trial.fixture) for check in checks}
+        state = {check: await _checked(check, trial.fixture) for check in checks}
     finally:
         _trial.reset(token)
     return _outcome(happened, trial, messages, state, perf_counter() - began), [
         event.to_json() for event in happened if not isinstance(event, Text)
     ]
+
+
+async def _checked(check: str, fixture: object) -> Any:
+    """What a check finds, which may be an async function."""
+    found = load_function(check)(fixture)
+    return await found if isawaitable(found) else found
 
 
 async def _turn(

@@ -13,11 +13,12 @@ import pytest
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from benchmarks.wire import Slow, Turn, WireServer
+from benchmarks.wire import Refuse, Slow, Turn, WireServer
 from benchmarks.wire.script import Answer
 from benchmarks.wire.server import Recorded
 from tests.support import PATIENCE, ROOT
 from tests.support.evals import answers, evaluated, provider, shop_tasks
+from toolcrib.agent import Limits
 from toolcrib.agent.models import model_for
 from toolcrib.errors import EvalError
 from toolcrib.evals import report_of
@@ -91,6 +92,22 @@ async def test_tools_are_replayed_too_where_there_is_no_fixture(tmp_path: Path) 
     assert comparable(replayed.trials) == comparable(recorded.trials)
     found = next(trial for trial in replayed.trials if trial.key == "search/search_images#1")
     assert json.loads(found.outcome.calls[0].text) == {"images": [{"id": "img-7", "title": "Hero: mountains"}]}
+
+
+async def test_a_request_that_failed_at_first_is_replayed_as_if_it_had_not(tmp_path: Path) -> None:
+    usual = answers("none")
+
+    def refused_twice(request: Recorded) -> Answer:
+        return Refuse(503) if len(server.requests) in (2, 5) else usual(request)
+
+    with WireServer(refused_twice) as server:
+        model = model_for("openai-chat:gpt-5.4", base_url=server.url, api_key="none")
+        async with model:
+            limits = Limits(backoff_seconds=0.0)
+            recorded = await evaluated(tmp_path / "one", model, modes=("search",), concurrency=1, limits=limits)
+    assert all(trial.success for trial in recorded.trials)
+    replayed = await evaluated(tmp_path / "two", None, modes=("search",), replay=tmp_path / "one/tape.jsonl")
+    assert comparable(replayed.trials) == comparable(recorded.trials)
 
 
 async def test_a_replay_of_another_request_says_so(tmp_path: Path) -> None:

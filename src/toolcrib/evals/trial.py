@@ -161,17 +161,19 @@ class TapedModel(WrapperModel):
     ) -> ModelResponse:
         """The model's answer to the current task."""
         trial = _trial.get()
-        trial.requests += 1
+        number = trial.requests + 1  # of those that are answered: one that fails is tried again under the same number
         digest = request_digest(messages, model_request_parameters)
 
         def asked() -> Any:
             return self._ask(lambda: self.wrapped.request(messages, model_settings, model_request_parameters))
 
         try:
-            return await trial.tape.response(trial.task, trial.requests, digest, asked)
+            response = await trial.tape.response(trial.task, number, digest, asked)
         except EvalError as error:
             trial.problem = error
             raise
+        trial.requests = number
+        return response
 
 
 # One task

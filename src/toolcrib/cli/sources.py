@@ -194,10 +194,11 @@ def _line(source: "McpSource | OpenApiSource") -> SourceLine:
 
     server = source.server if isinstance(source, McpSource) else None
     tools: Sequence[Tool] = source.tools
+    retrying = source.state is SourceState.STARTING and source.problem  # it has failed, and is just tried again
     return SourceLine(
         name=source.name.partition(":")[2],
         kind=server.transport if server else "openapi",
-        state=source.state,
+        state=SourceState.DOWN if retrying else source.state,
         tools=len(tools),
         tokens=definitions_tokens(tools),
         problem=source.problem,

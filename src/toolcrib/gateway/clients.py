@@ -3,13 +3,14 @@
 import asyncio
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeGuard, cast
 
 import mcp_types
 from mcp import MCPError
 from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
@@ -18,6 +19,7 @@ from mcp.server.models import InitializationOptions
 from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import SecretStr
 
 from toolcrib import credentials
 from toolcrib.catalog.catalog import Catalog
@@ -52,6 +54,7 @@ class Caller:
     role: str | None  # in the policy
     user: str  # whose credentials its calls use
     profile: str | None = None  # None is what clients get that choose none
+    token: SecretStr | None = field(default=None, compare=False, repr=False)  # of OAuth, to be exchanged for others
 
 
 LOCAL = Caller(name="local", role="local", user=credentials.LOCAL)  # the only caller on stdio
@@ -77,7 +80,10 @@ class CallerContext:
     @classmethod
     def of(cls, request: Context) -> "CallerContext":
         """The caller of this request. Over HTTP the bearer token identifies it."""
-        token = get_access_token()
+        # The user of this very HTTP request; what the SDK keeps for a session is of the one that opened it.
+        scope: Mapping[str, Any] = getattr(request.request, "scope", {})  # of Starlette; there is none on stdio
+        user = scope.get("user")
+        token = user.access_token if isinstance(user, AuthenticatedUser) else get_access_token()
         return cls(token.caller if isinstance(token, CallerToken) else LOCAL, request)
 
     @property

@@ -9,14 +9,14 @@ import json
 import logging
 import time
 from collections import Counter, OrderedDict
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import mcp_types
 from mcp import MCPError
@@ -26,6 +26,7 @@ from pydantic import ValidationError
 
 from toolcrib.catalog.approvals import Quarantine, pin_of, write_json
 from toolcrib.catalog.catalog import Catalog
+from toolcrib.credentials import acting_for
 from toolcrib.discovery.confirmation import PendingApproval
 from toolcrib.discovery.render import label
 from toolcrib.discovery.surfaces.browse import browse_surface
@@ -64,6 +65,7 @@ from toolcrib.search.index import ToolIndex
 from toolcrib.search.interface import SearchIndex
 from toolcrib.sources.mcp.config import McpServer
 from toolcrib.sources.mcp.source import McpSource, McpToolCall
+from toolcrib.sources.mcp.users import acting_with
 from toolcrib.sources.names import SEPARATOR
 from toolcrib.sources.source import Source, SourceGroup
 from toolcrib.tools.result import ToolResult
@@ -167,6 +169,8 @@ SURFACES: Mapping[SurfaceName, Callable[..., tuple[Tool, ...]]] = {"search": gat
 _MOST_CALLERS = 1_000  # whose toolboxes are kept: they are made anew in a moment
 _TOOL_LIST_TTL_MILLISECONDS = 3_600_000
 SEARCH = "search_tools"
+Params = TypeVar("Params")
+Reply = TypeVar("Reply")
 TRUSTED = (
     "Tell the user once: the tools of these servers were trusted as they are, without review: {sources}."
     " `toolcrib gateway review` shows them."
@@ -246,15 +250,15 @@ class Gateway:
             lifespan=self._lifespan,
             get_tool_input_schema=self._schema,
             on_list_tools=self._list_tools,
-            on_call_tool=self._call_tool,
-            on_list_resources=self._list_resources,
-            on_list_resource_templates=self._list_templates,
-            on_read_resource=self._read_resource,
-            on_list_prompts=self._list_prompts,
-            on_get_prompt=self._get_prompt,
-            on_completion=self._complete,
-            on_subscribe_resource=self._subscribe,
-            on_unsubscribe_resource=self._unsubscribe,
+            on_call_tool=_as_caller(self._call_tool),
+            on_list_resources=_as_caller(self._list_resources),
+            on_list_resource_templates=_as_caller(self._list_templates),
+            on_read_resource=_as_caller(self._read_resource),
+            on_list_prompts=_as_caller(self._list_prompts),
+            on_get_prompt=_as_caller(self._get_prompt),
+            on_completion=_as_caller(self._complete),
+            on_subscribe_resource=_as_caller(self._subscribe),
+            on_unsubscribe_resource=_as_caller(self._unsubscribe),
             on_subscriptions_listen=self._listen,
         )
         self.server.tools_change = activate
@@ -503,6 +507,17 @@ class Gateway:
             # The older protocol allows only objects here; its servers wrap other values in this way.
             answer = answer.model_copy(update={"structured_content": {"result": structured}})
         return self._large.fit(answer, caller.name)
+
+
+def _as_caller(handler: Callable[[Context, Params], Awaitable[Reply]]) -> Callable[[Context, Params], Awaitable[Reply]]:
+    """A handler that works for its caller: with the credentials of theirs, and of nobody else."""
+
+    async def handle(ctx: Context, params: Params) -> Reply:
+        caller = CallerContext.of(ctx).caller
+        with acting_for(caller.user), acting_with(caller.token):
+            return await handler(ctx, params)
+
+    return handle
 
 
 def _counted(tools: Mapping[str, int]) -> str:

@@ -65,6 +65,8 @@ def do(name: str, arguments: dict[str, Any], params: dict[str, Any], number: int
             TOLD["resources"].append({"uri": "docs://new", "name": "new"})
             send({"method": "notifications/resources/list_changed"})
             return text("published")
+        case "environment":
+            return text(os.environ.get("KEY", ""))
         case "link":
             link = {"type": "resource_link", "uri": TOLD["link"], "name": "a link"}
             return {"content": [{"type": "text", "text": "see there"}, link]}

@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeGuard, cast
 
@@ -57,6 +57,7 @@ class Caller:
     token: SecretStr | None = field(default=None, compare=False, repr=False)  # of OAuth, to be exchanged for others
 
 
+ReportProgress: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 LOCAL = Caller(name="local", role="local", user=credentials.LOCAL)  # the only caller on stdio
 
 
@@ -142,6 +143,9 @@ class Conversation:
     caller: CallerContext
     limits: GatewayLimits = DEFAULT_LIMITS
     questions: "asyncio.Queue[PendingQuestion]" = field(default_factory=lambda: asyncio.Queue[PendingQuestion]())
+    call_seconds: float = 0.0  # how long a call may take at least, whatever is usual
+    latest: tuple[float, float | None, str | None] | None = None  # progress
+    detached: ReportProgress | None = None  # of a task: its request was answered already, and progress goes here
 
     @property
     def name(self) -> str:
@@ -155,12 +159,18 @@ class Conversation:
 
     async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         """Report the progress of the upstream to the client, if the client asked for it."""
-        await self.caller.request.session.report_progress(progress, total, message)
+        self.latest = progress, total, message
+        if self.detached is not None:
+            await self.detached(progress, total, message)
+        else:
+            await self.caller.request.session.report_progress(progress, total, message)
 
     async def answer(self, server: str, question: Question) -> Reply | mcp_types.ErrorData:
         """Pass an upstream's question on to the client, with the name of the server in front of it."""
         refused = _unsupported_reason(question, self.caller.request.session.client_capabilities)
         refused = refused or _too_long(question, self.limits.form_characters)
+        if self.detached is not None and not self.caller.is_modern:
+            refused = NO_REPLY  # the request that could carry the question is answered
         if refused:
             return mcp_types.ErrorData(code=mcp_types.INVALID_REQUEST, message=refused)
         named = _with_server_name(server, question)
@@ -226,6 +236,7 @@ class GatewayServer(Server[None]):
     """Announces to clients of the older protocol which of its lists may change."""
 
     tools_change = False
+    legacy_tasks: mcp_types.ServerTasksCapability | None = None
 
     def create_initialization_options(
         self, notification_options: NotificationOptions | None = None, *more: object, **options: object
@@ -238,8 +249,8 @@ class GatewayServer(Server[None]):
     def get_capabilities(self, *given: Any, **more: Any) -> mcp_types.ServerCapabilities:
         """The SDK says that all lists may change where clients can listen; that of tools does only in sessions."""
         stated = super().get_capabilities(*given, **more)
-        if stated.tools is None or more.get("protocol_version") not in MODERN_PROTOCOL_VERSIONS:
-            return stated
+        if more.get("protocol_version") not in MODERN_PROTOCOL_VERSIONS:
+            return stated.model_copy(update={"tasks": self.legacy_tasks, "extensions": None})
         return stated.model_copy(update={"tools": mcp_types.ToolsCapability(list_changed=False)})
 
 

@@ -6,6 +6,7 @@ It needs nothing but Python, so it starts at once. Over stdio only, in the older
 import json
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,13 @@ def send(message: dict[str, Any]) -> None:
 
 def text(words: str, **more: Any) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": words}], **more}
+
+
+def wait(number: int) -> None:
+    """Give the result of a call when a file is there; meanwhile other messages are read."""
+    while not Path(TOLD["until"]).exists():
+        time.sleep(0.02)
+    send({"id": number, "result": text("waited")})
 
 
 def do(name: str, arguments: dict[str, Any], params: dict[str, Any], number: int) -> dict[str, Any] | None:
@@ -94,6 +102,11 @@ def do(name: str, arguments: dict[str, Any], params: dict[str, Any], number: int
                 told = {"progressToken": token, "progress": done, "total": 2, "message": f"step {done}"}
                 send({"method": "notifications/progress", "params": told})
             return text("done")
+        case "wait":
+            told = {"progressToken": params["_meta"]["progressToken"], "progress": 1, "total": 2, "message": "halfway"}
+            send({"method": "notifications/progress", "params": told})
+            threading.Thread(target=wait, args=(number,), daemon=True).start()
+            return None
         case "ask" | "ask_for_page" | "sample" as how:
             ask(how, number)
             return None

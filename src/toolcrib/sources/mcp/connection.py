@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import httpx2
 import mcp_types
@@ -103,6 +103,14 @@ def refusal(server: McpServer, error: MCPError) -> SourceError:
     """The error for a call that the server refused, with its message."""
     message = clean(error.error.message, _MOST_REFUSAL_CHARACTERS) or f"error {error.code}"
     return SourceError(f"{server.name} refused the call: {message}")
+
+
+@runtime_checkable
+class MayTakeLong(Protocol):
+    """A call context whose caller waits longer than is usual."""
+
+    @property
+    def call_seconds(self) -> float: ...
 
 
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
@@ -330,6 +338,8 @@ class McpConnection:
 
     async def _send_once(self, send: Callable[[McpLink], Awaitable[Answer]], context: object) -> Answer | FailedCall:
         seconds = self.server.call_seconds or self.limits.call_seconds
+        if isinstance(context, MayTakeLong):
+            seconds = max(seconds, context.call_seconds)
         link = await self._connected()
         self._under_way += 1
         try:

@@ -44,6 +44,7 @@ from toolcrib.gateway.clients import (
     SuspendedCalls,
 )
 from toolcrib.gateway.confirmation import Answer, Confirmations, PendingConfirmations, ask_user, pop_code, with_code
+from toolcrib.gateway.large_results import LargeResults
 from toolcrib.gateway.limits import GatewayLimits
 from toolcrib.gateway.pending import WaitingCalls
 from toolcrib.gateway.profiles import Profile, SurfaceName, all_rules, check_servers, chosen
@@ -54,7 +55,6 @@ from toolcrib.gateway.subscriptions import Subscriptions
 from toolcrib.gateway.surface import (
     CALLERS,
     INSTRUCTIONS,
-    LargeResults,
     found_definition,
     gateway_surface,
     surface_definition,

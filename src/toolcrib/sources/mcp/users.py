@@ -121,10 +121,10 @@ class ExchangedToken(httpx2.Auth):
         try:
             async with httpx2.AsyncClient(timeout=_TIMEOUT_SECONDS) as web:
                 answer = await web.post(self._exchange.url, data=asked, auth=(self._exchange.client, secret))
-                told = mapping(answer.json())
+                reply = mapping(answer.json())
         except (httpx2.HTTPError, ValueError) as error:
             raise SourceLoginError(f"{name}: tokens cannot be exchanged now ({type(error).__name__}).") from error
-        access, lasts = told.get("access_token"), told.get("expires_in")
+        access, lasts = reply.get("access_token"), reply.get("expires_in")
         if answer.status_code != 200 or not isinstance(access, str):
             raise SourceLoginError(f"{name}: the token of the user was not exchanged ({answer.status_code}).")
         return access, float(lasts) if isinstance(lasts, int | float) else _LONGEST_SECONDS

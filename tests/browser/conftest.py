@@ -55,6 +55,14 @@ def scripted(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield address
 
 
+@pytest.fixture(scope="session")
+def guarded(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The same server, which needs the token "open-sesame"."""
+    command = [sys.executable, "-m", "tests.support.browser.server", "open-sesame"]
+    with _served(command, tmp_path_factory.mktemp("guarded")) as address:
+        yield address
+
+
 @contextmanager
 def _served(command: list[str], folder: Path) -> Generator[str]:
     environment = {**os.environ, "TOOLCRIB_CMS_DATA": str(folder), "TOOLCRIB_MODEL": "offline"}

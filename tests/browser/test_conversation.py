@@ -17,6 +17,56 @@ def test_a_run_is_stopped_in_mid_stream(context: BrowserContext, scripted: str) 
     expect(say(page, "hello").locator(".prose")).to_have_text("You said: hello")
 
 
+def test_a_stopped_run_goes_on_when_it_is_told_to(context: BrowserContext, scripted: str) -> None:
+    page = _opened(context, scripted)
+    page.get_by_label("Your message").fill("never end")
+    page.keyboard.press("Enter")
+    expect(page.locator(".prose")).to_have_text("This answer has no end,")
+    page.keyboard.press("Escape")
+    finished(page, 0).get_by_role("button", name="Go on").click()
+    expect(finished(page, 1).locator(".prose")).to_have_text("I go on with: never end")
+    expect(page.get_by_role("button", name="Go on")).to_have_count(0)
+
+
+def test_what_is_not_sent_yet_stays_with_its_conversation(page: Page) -> None:
+    say(page, "Show me all pages")
+    field = page.get_by_label("Your message")
+    field.fill("half a thought")
+    page.get_by_role("link", name="New conversation").click()
+    page.get_by_role("heading", name="Ask for anything").wait_for()
+    expect(field).to_have_value("")
+    field.fill("another one")
+    page.locator(".session").first.get_by_role("link").click()
+    expect(field).to_have_value("half a thought")
+    page.reload()
+    expect(field).to_have_value("half a thought")
+    page.get_by_role("link", name="New conversation").click()
+    expect(field).to_have_value("another one")
+
+
+def test_a_text_that_is_too_long_is_told_in_words_and_kept(page: Page, forgiven: list[str]) -> None:
+    forgiven.append("Failed to load resource: the server responded with a status of 422")
+    field = page.get_by_label("Your message")
+    field.fill("plants " * 3_000)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("This text is too long (20,999 of 20,000 characters).")
+    expect(field).to_have_value("plants " * 3_000)
+
+
+def test_a_server_with_a_token_asks_for_it(context: BrowserContext, guarded: str, forgiven: list[str]) -> None:
+    forgiven.append("Failed to load resource: the server responded with a status of 401")
+    page = context.new_page()
+    page.goto(guarded)
+    page.keyboard.type("open-barley")  # the field has the focus
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("This is not a token of this server.")
+    page.keyboard.type("open-sesame")
+    page.keyboard.press("Enter")
+    expect(say(page, "hello").locator(".prose")).to_have_text("You said: hello")
+    page.reload()
+    expect(page.locator(".prose")).to_have_text("You said: hello")
+
+
 def test_a_reload_in_mid_stream_goes_on_listening(context: BrowserContext, scripted: str) -> None:
     page = _opened(context, scripted)
     page.get_by_label("Your message").fill("never end")

@@ -69,6 +69,19 @@ def test_the_theme_follows_the_system_until_it_is_chosen(context: BrowserContext
     assert page.evaluate("document.documentElement.dataset.theme") in ("dark", "light")
 
 
+def test_the_theme_reaches_the_site_beside_the_chat(page: Page) -> None:
+    paper = "getComputedStyle(document.body).backgroundColor"
+    page.emulate_media(color_scheme="light")
+    site = page.frame_locator("iframe").locator("body")
+    site.wait_for()
+    light = site.evaluate(paper)
+    page.get_by_role("button", name="Dark theme").click()
+    expect(page.frame_locator("iframe").locator("html")).to_have_attribute("data-theme", "dark")
+    assert site.evaluate(paper) != light
+    page.get_by_role("button", name="Home of the site").click()
+    expect(page.frame_locator("iframe").locator("html")).to_have_attribute("data-theme", "dark")
+
+
 def test_nothing_jumps_while_the_page_loads(context: BrowserContext, demo: str) -> None:
     page = context.new_page()
     page.goto(demo)

@@ -209,6 +209,19 @@ def test_a_conversation_goes_on_after_a_restart(tmp_path: Path) -> None:
     assert [event["type"] for _, event in events(behind)] == ["run_started", "answered", "usage"]
 
 
+def test_what_a_stopped_run_was_asked_is_still_known_to_the_next_one() -> None:
+    with scene(HANG, "Here it goes on.") as here:
+        session = here.session()
+        _listen_until(here, "POST", f"/api/sessions/{session}/messages", "run_started", json={"text": "write a poem"})
+        here.post(f"/api/sessions/{session}/stop")
+        assert kinds(here.say(session, "go on"))[-2:] == ["answered", "usage"]
+        kept = here.http.get(f"/api/sessions/{session}").json()
+        metrics = here.http.get("/metrics").text
+    assert [one["text"] for one in kept["messages"] if one["role"] == "user"] == ["write a poem", "go on"]
+    assert 'toolcrib_runs_total{outcome="stopped"} 1.0' in metrics
+    assert 'toolcrib_runs_total{outcome="failed"}' not in metrics
+
+
 def test_a_model_that_fails_is_told_in_the_stream() -> None:
     with scene(RuntimeError("sk-secret-secret-secret")) as here:
         told = here.say(here.session(), "hello")
@@ -235,9 +248,14 @@ def test_an_unknown_session_is_missing_everywhere() -> None:
 def test_messages_must_say_something_and_not_too_much() -> None:
     with scene() as here:
         path = f"/api/sessions/{here.session()}/messages"
-        answers = [here.post(path, body) for body in ({"text": ""}, {}, {"text": "x" * 20_001}, ["no"])]
-    assert [answer.status_code for answer in answers] == [422] * 4
-    assert answers[1].json() == {"error": "text: Field required.", "hint": "See /openapi.json for the expected format."}
+        sent = ({"text": ""}, {}, {"text": "x" * 20_001}, ["no"], {"text": " \n\t\u3000"})
+        answers = [here.post(path, body) for body in sent]
+        kept = here.http.get(path.removesuffix("/messages")).json()
+    assert [answer.status_code for answer in answers] == [422] * 5
+    assert answers[0].json()["error"] == answers[4].json()["error"] == "This text is empty."
+    assert answers[1].json() == {"error": "text: Field required.", "hint": "What is expected: /docs."}
+    assert answers[2].json()["error"] == "This text is too long (20,001 of 20,000 characters)."
+    assert kept["events"] == []
 
 
 def test_more_runs_than_allowed_have_to_wait() -> None:

@@ -153,6 +153,7 @@ async def _run_turn(turn: Turn, crib: Crib, opening: TurnInput) -> None:
         turn.recorder.report.all_tools = await all_tools
     finally:
         all_tools.cancel()
+    turn.recorder.model_ended()
     used = turn.usage
     turn.recorder.emit(
         UsageEvent(

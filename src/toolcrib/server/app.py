@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 import uvicorn
@@ -17,6 +18,7 @@ from toolcrib.server import agui
 from toolcrib.server.metrics import Metrics
 from toolcrib.server.middleware import Access, Guard, handle_errors
 from toolcrib.server.routes import (
+    docs as docs_routes,
     health as health_routes,
     page as page_routes,
     runs as run_routes,
@@ -65,7 +67,7 @@ def create_app(served: Served, options: Options | None = None) -> FastAPI:
         title=served.name,
         version=served.version,
         description=ABOUT,
-        docs_url=None,  # these pages load scripts from other sites
+        docs_url=None,  # FastAPI's pages load scripts from other sites
         redoc_url=None,
         lifespan=lifespan,
         responses={422: {"model": Refusal, "description": "The request is invalid."}},
@@ -80,6 +82,8 @@ def create_app(served: Served, options: Options | None = None) -> FastAPI:
         app.include_router(module.routes)
     app.include_router(tool_routes.search_routes)
     app.mount("/static", StaticFiles(directory=page_routes.WEB, check_dir=False), name="static")
+    app.include_router(docs_routes.routes)
+    app.openapi = partial(docs_routes.describe, app, needs_token=bool(options.tokens))
     handle_errors(app)
     return app
 

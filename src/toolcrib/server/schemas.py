@@ -3,14 +3,25 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 MAX_TEXT_CHARACTERS = 20_000
 MAX_QUERY_CHARACTERS = 1_000
 
 Responses = dict[int | str, dict[str, Any]]  # the other responses of an operation, by status
+
+
+def _with_words(text: str) -> str:
+    if not text.strip():
+        raise PydanticCustomError("blank", "This text is empty")
+    return text
+
+
 Text = Annotated[
-    str, Field(min_length=1, max_length=MAX_TEXT_CHARACTERS, examples=["Add a page about our opening hours"])
+    str,
+    Field(min_length=1, max_length=MAX_TEXT_CHARACTERS, examples=["Add a page about our opening hours"]),
+    AfterValidator(_with_words),
 ]
 
 
@@ -41,6 +52,12 @@ class AppShape(Shape):
     )
     site: str | None = Field(examples=["/site/"], description="The path of the site that the agent works on.")
     version: str = Field(examples=["0.1.0"])
+
+
+class Login(Shape):
+    """A token, as the login field of the page sends it."""
+
+    token: str = Field(max_length=MAX_QUERY_CHARACTERS, examples=["0f8c2d5e7a914b36"])
 
 
 class NewSession(Shape):

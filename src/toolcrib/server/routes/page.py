@@ -6,9 +6,10 @@ from pathlib import Path
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse, RedirectResponse
 
-from toolcrib.server.middleware import http_error
-from toolcrib.server.schemas import AppShape
+from toolcrib.server.middleware import LOGIN, http_error, is_https, remember_token
+from toolcrib.server.schemas import AppShape, Login, Refusal
 from toolcrib.server.services import SITE, Services, ServicesHere, is_harmless
+from toolcrib.serving import TokenTable
 
 MOST_SUGGESTIONS = 4
 WEB = Path(__file__).parents[1] / "web"
@@ -41,6 +42,23 @@ def _own_phrases(services: Services) -> dict[str, str]:
     firsts = [tool for tool in harmless if first_of[tool.category] is tool]
     others = [tool for tool in harmless if first_of[tool.category] is not tool]
     return {tool.phrases[0]: tool.name for tool in [*firsts, *others][:MOST_SUGGESTIONS]}
+
+
+@routes.post(
+    LOGIN,
+    tags=["app"],
+    status_code=204,
+    response_description="A cookie that stands for the token was set.",
+    responses={401: {"model": Refusal, "description": "This is not a token of this server."}},
+)
+async def log_in(login: Login, request: Request, services: ServicesHere) -> Response:
+    """Give the token once: the browser's further requests carry a cookie instead."""
+    response = Response(status_code=204)
+    if services.options.tokens:
+        if TokenTable(services.options.tokens).owner(login.token) is None:
+            raise http_error(401, "This is not a token of this server.", "Ask whoever runs it for one.")
+        remember_token(response, login.token, secure=is_https(request.scope, services.options))
+    return response
 
 
 @routes.get("/", include_in_schema=False)

@@ -41,6 +41,7 @@ async function refusal(response) {
 const json = async (path, options) => (await request(path, options)).json();
 const part = encodeURIComponent;
 
+export const logIn = (token) => request("/api/login", { method: "POST", body: { token } });
 export const getApp = () => json("/api/app");
 export const getSessions = () => json("/api/sessions");
 export const getSession = (id) => json(`/api/sessions/${part(id)}`);

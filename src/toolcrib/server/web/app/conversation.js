@@ -3,7 +3,7 @@
 // A turn is what the user said and what happened then: `items` in the order they appeared on the page, `steps` for the
 // timeline, `usage` when it is over.
 
-import { closeModel, finishStep, openModel, openStep, relaid } from "./steps.js";
+import { closeModel, finishStep, measured, openModel, openStep } from "./steps.js";
 
 /** The turns after one more event, which came at `at` (ms). */
 export function withEvent(turns, event, at) {
@@ -114,12 +114,9 @@ const CHANGES = {
   usage: (turn, event, at) => ({
     usage: event,
     running: false,
-    steps: wasReplayed(event, since(turn, at)) ? relaid(turn.steps, event.seconds * 1000) : closeModel(turn.steps, since(turn, at)),
+    steps: measured(turn.steps, event),
   }),
 };
-
-// Read from the log, a turn of seconds passes in no time: then only the durations are true, not when events came.
-const wasReplayed = (event, passedMs) => passedMs < event.seconds * 1000 * 0.5;
 
 function withText(items, delta) {
   const last = items.at(-1);

@@ -15,7 +15,7 @@ export async function loadApp() {
     state.set({ app, sessions, online: true, trouble: null });
     document.title = app.name ? `${app.name} · Toolcrib` : "Toolcrib";
   } catch (error) {
-    if (error.status) state.set({ trouble: { message: error.message, hint: error.hint } });
+    if (error.status) state.set({ trouble: { message: error.message, hint: error.hint, status: error.status } });
     else lostServer();
   }
 }

@@ -4,6 +4,7 @@ import { answerConfirmation, createSession, deleteSession, followRun, getSession
 import { ended, settled, withAnswer, withEvent } from "./conversation.js";
 import { loadSessions, lostServer } from "./loading.js";
 import { go } from "./route.js";
+import { forget as forgetSetting } from "./settings.js";
 import { showOnSite, state, toolNamed } from "./state.js";
 import { otherTabs } from "./tabs.js";
 
@@ -12,6 +13,7 @@ const SITE_MS = 120;
 let listening = null; // the AbortController of the stream that is read now
 let missed = false; // another tab did something while this one was reading
 let unsettled = false; // events came, and what stands around the turns was not fetched since
+let seen = -1; // the newest event that the log had when the session was opened: what came before changes nothing here
 let last = null; // the number of the newest event on the page; the server tells what came after it
 
 /** Show a session; null is a new one, which the server learns of with the first message. */
@@ -20,9 +22,10 @@ export async function openSession(id) {
   listening?.abort();
   last = null;
   state.set({ sessionId: id, title: "", turns: [], memory: null, active: [], running: false, notice: null, loading: id !== null });
+  seen = Infinity;
   if (id === null) return;
-  refreshAround(id);
-  await follow(id);
+  await refreshAround(id);
+  if (state.get().sessionId === id) await follow(id);
 }
 
 /** Read what the log has, and go on listening when a run is under way. */
@@ -47,6 +50,7 @@ export async function send(text) {
     if (id === null) {
       id = (await createSession()).id;
       last = null;
+      seen = -1;
       state.set({ sessionId: id, turns: [] });
       go(["chat", id], { replace: true });
     }
@@ -85,6 +89,7 @@ export async function remove(id) {
     failed(error);
     return;
   }
+  forgetSetting(`draft.${id}`);
   if (state.get().sessionId === id) go(["chat"]);
   await loadSessions();
 }
@@ -102,7 +107,7 @@ async function listen(id, open, { ours = false } = {}) {
       for await (const event of attempt ? followRun(id, last, mine.signal) : open(mine.signal)) {
         if (mine.signal.aborted) return heard;
         last = event.id ?? last;
-        take(event.data);
+        take(event.data, Number(event.id) > seen);
         if (ours && !heard) otherTabs.tell(id);
         heard = true;
       }
@@ -124,13 +129,13 @@ async function listen(id, open, { ours = false } = {}) {
   return heard;
 }
 
-function take(event) {
+function take(event, isNew) {
   const before = state.get();
   const turns = withEvent(before.turns, event, performance.now());
   unsettled = true;
   const change = { turns, running: turns.at(-1)?.running ?? false, loading: false };
   if (event.type === "tools_enabled") change.active = [...new Set([...before.active, ...event.names])];
-  if (event.type === "tool_finished" && changesSite(event)) siteChanged(event.text);
+  if (isNew && event.type === "tool_finished" && changesSite(event)) siteChanged(event.text);
   state.set(change);
 }
 
@@ -140,7 +145,7 @@ function changesSite(event) {
 
 let siteTimer = null;
 
-// A little later, and once for several changes: a log that is read again has many.
+// A little later, and once for several changes.
 function siteChanged(text) {
   clearTimeout(siteTimer);
   const path = /\/site\/(?!images\/)[\w\-/]*/.exec(text)?.[0] ?? null;
@@ -166,6 +171,7 @@ async function refreshAround(id) {
     const kept = await getSession(id);
     const { sessionId, turns, running } = state.get();
     if (sessionId !== id) return;
+    if (seen === Infinity) seen = kept.last_event_id;
     const around = { title: kept.title, memory: kept.memory, active: kept.active ?? [] };
     state.set(running ? around : { ...around, turns: settled(turns, kept.confirmations ?? []) });
   } catch {

@@ -18,7 +18,7 @@ export function Turn({ turn, isLast }) {
   return html`
     <article class="turn" aria-busy=${turn.running}>
       ${turn.confirmation ? html`<p class="said-by-button">${turn.user}</p>` : html`<div class="user" dir="auto">${turn.user}</div>`}
-      ${turn.items.map((item, place) => html`<${Item} key=${place} item=${item} streaming=${turn.running && place === turn.items.length - 1} />`)}
+      ${turn.items.map((item, place) => html`<${Item} key=${place} item=${item} streaming=${turn.running && place === turn.items.length - 1} goOn=${isLast && !turn.running && (() => send(wordsToGoOn(turn)))} />`)}
       ${waiting && html`<p class="thinking" role="status"><span></span><span></span><span></span><span class="visually-hidden">Working</span></p>`}
       ${!turn.running && html`
         <footer class="turn-foot">
@@ -32,12 +32,15 @@ export function Turn({ turn, isLast }) {
   `;
 }
 
+// A model reads what was said before. Rules do not: the request is made again.
+const wordsToGoOn = (turn) => (turn.model === "offline" ? turn.user : "Go on");
+
 function Took({ usage }) {
   const total = usage.report?.tokens?.total;
   return html`<span class="took">${duration(usage.seconds * 1000)}${total ? ` · ${count(total)} tokens in ${usage.requests} ${usage.requests === 1 ? "request" : "requests"}` : ""}</span>`;
 }
 
-function Item({ item, streaming }) {
+function Item({ item, streaming, goOn }) {
   switch (item.kind) {
     case "text":
       return html`<${Markdown} text=${item.text} streaming=${streaming} />`;
@@ -54,7 +57,7 @@ function Item({ item, streaming }) {
     case "failed":
       return html`<${Notice} message=${item.message} hint=${item.hint} />`;
     case "stopped":
-      return html`<p class="aside"><${Icon} name="stop" size=${14} />Stopped. What was done so far stays done.</p>`;
+      return html`<p class="aside"><${Icon} name="stop" size=${14} />Stopped. What was done so far stays done. ${goOn && html`<button class="foot-button" onClick=${goOn}><${Icon} name="retry" size=${14} />Go on</button>`}</p>`;
     default:
       return null;
   }

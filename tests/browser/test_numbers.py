@@ -69,6 +69,7 @@ def test_the_site_is_updated_by_what_is_written_now_and_not_by_what_is_read_agai
     expect(page.locator(".site-path")).to_contain_text("/site/updated-once")
     assert page.evaluate("window.updates") == 1
     page.reload()
+    page.locator(".site-fresh").wait_for(state="attached")
     page.evaluate(_WATCH)
     expect(page.locator(".turn")).to_have_count(2)
     page.wait_for_load_state("networkidle")

@@ -61,6 +61,9 @@ def test_every_operation_is_explained(document: dict[str, Any]) -> None:
         "POST /api/sessions/{session}/messages",
         "GET /api/sessions/{session}/messages",
         "POST /api/sessions/{session}/confirmations/{confirmation}",
+        "GET /api/sessions/{session}/confirmations/{confirmation}",
+        "GET /api/sessions/{session}/changes",
+        "POST /api/sessions/{session}/undo",
         "POST /api/sessions/{session}/stop",
         "GET /api/tools",
         "GET /api/tools/{name}",
@@ -97,7 +100,7 @@ def test_people_read_the_same_as_a_page(document: dict[str, Any]) -> None:
 
 def test_what_people_send_has_examples(document: dict[str, Any]) -> None:
     shapes = document["components"]["schemas"]
-    for name in ("NewMessage", "Answer", "Trial", "Query", "Login"):
+    for name in ("NewMessage", "Answer", "Trial", "Query", "Login", "Undo"):
         assert all(part.get("examples") for part in shapes[name]["properties"].values()), name
     assert (
         document["paths"]["/agui"]["post"]["requestBody"]["content"]["application/json"]["example"]["threadId"] == "t1"

@@ -248,7 +248,7 @@ def test_an_unknown_session_is_missing_everywhere() -> None:
 def test_messages_must_say_something_and_not_too_much() -> None:
     with scene() as here:
         path = f"/api/sessions/{here.session()}/messages"
-        sent = ({"text": ""}, {}, {"text": "x" * 20_001}, ["no"], {"text": " \n\t\u3000"})
+        sent: tuple[object, ...] = ({"text": ""}, {}, {"text": "x" * 20_001}, ["no"], {"text": " \n\t\u3000"})
         answers = [here.post(path, body) for body in sent]
         kept = here.http.get(path.removesuffix("/messages")).json()
     assert [answer.status_code for answer in answers] == [422] * 5

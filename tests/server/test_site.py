@@ -47,6 +47,7 @@ def test_a_site_is_shown_without_scripts_and_may_be_framed_by_our_page_only() ->
         "suggestions": ["Say hello"],
         "remarks": {"Say hello": "no tool at all"},
         "site": "/site/",
+        "undo": False,
         "version": "",
     }
 

@@ -310,6 +310,7 @@ def _demo(settings: Settings, reset: bool) -> "Served":
         suggestions=SUGGESTIONS,
         remarks=REMARKS,
         site=cms.render_site,
+        content=cms,
     )
 
 

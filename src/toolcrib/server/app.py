@@ -18,6 +18,7 @@ from toolcrib.server import agui
 from toolcrib.server.metrics import Metrics
 from toolcrib.server.middleware import Access, Guard, handle_errors
 from toolcrib.server.routes import (
+    changes as change_routes,
     docs as docs_routes,
     health as health_routes,
     page as page_routes,
@@ -78,7 +79,7 @@ def create_app(served: Served, options: Options | None = None) -> FastAPI:
         ],
     )
     app.state.services = services
-    for module in (page_routes, session_routes, run_routes, tool_routes, health_routes, agui):
+    for module in (page_routes, session_routes, run_routes, change_routes, tool_routes, health_routes, agui):
         app.include_router(module.routes)
     app.include_router(tool_routes.search_routes)
     app.mount("/static", StaticFiles(directory=page_routes.WEB, check_dir=False), name="static")

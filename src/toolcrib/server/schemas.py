@@ -51,6 +51,7 @@ class AppShape(Shape):
         description="What a suggestion demonstrates, in a few words.",
     )
     site: str | None = Field(examples=["/site/"], description="The path of the site that the agent works on.")
+    undo: bool = Field(default=False, examples=[True], description="Whether what calls changed can be undone.")
     version: str = Field(examples=["0.1.0"])
 
 
@@ -134,6 +135,58 @@ class Answer(Shape):
     """The user's answer to a confirmation."""
 
     approved: bool = Field(examples=[True])
+    arguments: dict[str, Any] | None = Field(
+        default=None,
+        examples=[{"pageId": "page_old"}],
+        description="What it is called with instead, if the user changed it: the yes is to exactly these arguments.",
+    )
+
+
+class ChangedField(Shape):
+    """One value that a call makes different."""
+
+    name: str = Field(examples=["status"])
+    before: str = Field(examples=["draft"])
+    after: str = Field(examples=["published"])
+
+
+class ChangeShape(Shape):
+    """One thing that a call changes."""
+
+    kind: str = Field(examples=["page"])
+    title: str = Field(examples=["Old pricing"])
+    action: str = Field(examples=["delete"])
+    path: str | None = Field(default=None, examples=["/site/old-pricing"], description="Where it can be looked at.")
+    picture: str | None = Field(default=None, examples=["/site/images/hero.jpg"])
+    fields: list[ChangedField] = []
+
+
+class CallPreview(Shape):
+    """A call that waits for the user's confirmation, as people want to see it."""
+
+    id: str = Field(examples=["9d3f5a1c2b4e6870"])
+    tool: str = Field(examples=["cms_deletePage"])
+    arguments: dict[str, Any] = Field(examples=[{"pageId": "page_old"}])
+    parameters: dict[str, Any] = Field(description="The schema of the arguments.")
+    subject: str = Field(examples=["Old pricing"], description="The thing it is about; empty if that is not known.")
+    changes: list[ChangeShape] = Field(description="What would be different, the most important first.")
+    dry_run: str = Field(default="", description="What the tool says would happen, where it can be asked.")
+    refusal: str = Field(default="", description="Why the call would fail as things are.")
+
+
+class CallChanges(Shape):
+    """What a call changed, and whether that was undone."""
+
+    call: str = Field(examples=["5f0c:3:call_1"], description="The id to undo it by.")
+    tool: str = Field(examples=["cms_deletePage"])
+    undone: bool
+    changes: list[ChangeShape]
+
+
+class Undo(Shape):
+    """The call to undo."""
+
+    call: str = Field(max_length=MAX_QUERY_CHARACTERS, examples=["5f0c:3:call_1"])
 
 
 class Stopped(Shape):

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
@@ -46,6 +46,25 @@ class SiteAnswer(Protocol):
 Site = Callable[[str], SiteAnswer]  # takes a path such as `/site/about?preview=1`
 
 
+class Content(Protocol):
+    """What the agent works on, where it keeps what it was before: for previews of calls, and to undo them.
+
+    Values are JSON, as `CallChanges` and `CallPreview` of the HTTP API describe them.
+    """
+
+    async def preview(self, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """What a call would change; None where that cannot be found out without making it."""
+        ...
+
+    def changes(self, calls: Iterable[str]) -> Mapping[str, Mapping[str, Any]]:
+        """What calls changed, by their ids (`CurrentCall.id`)."""
+        ...
+
+    def undo(self, call: str) -> None:
+        """Make everything what it was before a call; a `ToolcribError` says why that cannot be."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
     """An agent to serve, the store of its sessions, and optionally a site that it works on."""
@@ -56,6 +75,7 @@ class Served:
     suggestions: tuple[str, ...] = ()  # first messages that the page suggests
     remarks: Mapping[str, str] = field(default_factory=dict[str, str])  # what a suggestion demonstrates, in a few words
     site: Site | None = None  # the site that the agent works on, shown next to the chat
+    content: Content | None = None  # what previews and undoes its calls
     surface_name: str = ""
     opens: tuple[AbstractAsyncContextManager[Any], ...] = ()  # open while the server runs, such as sources
 

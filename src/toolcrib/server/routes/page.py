@@ -30,6 +30,7 @@ async def app(services: ServicesHere) -> AppShape:
         suggestions=list(served.suggestions or remarks),
         remarks=remarks,
         site=SITE if served.site else None,
+        undo=served.content is not None,
         version=served.version,
     )
 

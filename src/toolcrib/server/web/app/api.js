@@ -49,6 +49,10 @@ export const createSession = () => json("/api/sessions", { method: "POST", body:
 export const deleteSession = (id) => request(`/api/sessions/${part(id)}`, { method: "DELETE" });
 export const stopRun = (id) => request(`/api/sessions/${part(id)}/stop`, { method: "POST", body: {} });
 
+export const getPreview = (id, confirmation) => json(`/api/sessions/${part(id)}/confirmations/${part(confirmation)}`);
+export const getChanges = (id) => json(`/api/sessions/${part(id)}/changes`);
+export const undoCall = (id, call) => json(`/api/sessions/${part(id)}/undo`, { method: "POST", body: { call } });
+
 export const getTools = () => json("/api/tools");
 export const getTool = (name) => json(`/api/tools/${part(name)}`);
 export const tryTool = (name, args) => json(`/api/tools/${part(name)}/try`, { method: "POST", body: { arguments: args } });
@@ -62,10 +66,11 @@ export async function* sendMessage(id, text, signal) {
   yield* eventsOf(await request(`/api/sessions/${part(id)}/messages`, { method: "POST", body: { text }, signal }));
 }
 
-/** Answer a question by a button; what happens comes back as events. */
-export async function* answerConfirmation(id, confirmation, approved, signal) {
+/** Answer a question by a button; what happens comes back as events. With `args`, the yes is to these instead. */
+export async function* answerConfirmation(id, confirmation, approved, args, signal) {
   const path = `/api/sessions/${part(id)}/confirmations/${part(confirmation)}`;
-  yield* eventsOf(await request(path, { method: "POST", body: { approved }, signal }));
+  const body = args === undefined ? { approved } : { approved, arguments: args };
+  yield* eventsOf(await request(path, { method: "POST", body, signal }));
 }
 
 /** All that happened after the event `last` (null: from the first on), and what happens until the run is over. */

@@ -29,7 +29,7 @@ export function Site({ address, hidden }) {
   useEffect(() => {
     if (!change.version) return undefined;
     visit(change.path ?? path);
-    setFresh(true);
+    setFresh(change.written);
     const calm = setTimeout(() => setFresh(false), 1600);
     return () => clearTimeout(calm);
   }, [change.version]);

@@ -21,6 +21,14 @@ export function Transcript() {
   useLayoutEffect(() => {
     if (following.current && box.current) box.current.scrollTop = box.current.scrollHeight;
   }, [turns]);
+  // Cards grow when they learn more: a preview, a picture.
+  useEffect(() => {
+    const grown = new ResizeObserver(() => {
+      if (following.current && box.current) box.current.scrollTop = box.current.scrollHeight;
+    });
+    grown.observe(box.current.firstElementChild);
+    return () => grown.disconnect();
+  }, []);
   const look = () => {
     const { scrollTop, scrollHeight, clientHeight } = box.current;
     following.current = scrollHeight - scrollTop - clientHeight < NEAR_PX;

@@ -11,6 +11,7 @@ import { Markdown } from "./markdown_view.js";
 import { Notice } from "./notices.js";
 import { exportConversation } from "./export.js";
 import { send } from "./session.js";
+import { toolNamed } from "./state.js";
 
 export function Turn({ turn, isLast }) {
   const answer = turn.items.filter((item) => item.kind === "text").map((item) => item.text).join("\n\n");
@@ -18,7 +19,7 @@ export function Turn({ turn, isLast }) {
   return html`
     <article class="turn" aria-busy=${turn.running}>
       ${turn.confirmation ? html`<p class="said-by-button">${turn.user}</p>` : html`<div class="user" dir="auto">${turn.user}</div>`}
-      ${turn.items.map((item, place) => html`<${Item} key=${place} item=${item} streaming=${turn.running && place === turn.items.length - 1} goOn=${isLast && !turn.running && (() => send(wordsToGoOn(turn)))} />`)}
+      ${told(turn).map((item, place) => html`<${Item} key=${place} item=${item} streaming=${turn.running && item === turn.items.at(-1)} goOn=${isLast && !turn.running && (() => send(wordsToGoOn(turn)))} />`)}
       ${waiting && html`<p class="thinking" role="status"><span></span><span></span><span></span><span class="visually-hidden">Working</span></p>`}
       ${!turn.running && html`
         <footer class="turn-foot">
@@ -30,6 +31,16 @@ export function Turn({ turn, isLast }) {
       `}
     </article>
   `;
+}
+
+/** What is worth showing: a call that waits is the question itself, which rules alone would only say once more. */
+function told(turn) {
+  const asked = new Set(turn.items.filter((item) => item.kind === "approval").map((item) => item.tool));
+  if (!asked.size) return turn.items;
+  const waits = (item) => item.kind === "call" && item.text?.startsWith("requires_confirmation");
+  const did = turn.items.some((item) => item.kind === "call" && !waits(item) && toolNamed(item.name)?.risk !== "safe");
+  const repeats = (item) => item.kind === "text" && turn.model === "offline" && !did && asked.size === 1;
+  return turn.items.filter((item) => !waits(item) && !repeats(item));
 }
 
 // A model reads what was said before. Rules do not: the request is made again.

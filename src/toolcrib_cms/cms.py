@@ -72,7 +72,7 @@ class Cms:
     async def preview(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
         """What a call would change, found out by making it and keeping nothing; None where it reaches beyond."""
         found = self.catalog.get(tool)
-        if found is None or found.category not in _REHEARSED or found.risk is Risk.SAFE:
+        if found.category not in _REHEARSED or found.risk is Risk.SAFE:
             return None
         changed: list[Change] = []
         with self.store.rehearsal(lambda session: changed.extend(changes_of(session, revisions.made_here(session)))):

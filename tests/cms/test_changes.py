@@ -14,10 +14,8 @@ def within(id: str) -> Any:
 
 
 async def do(cms: Cms, call: str, name: str, **arguments: Any) -> Any:
-    tool = cms.catalog.get(name)
-    assert tool is not None
     with within(call):
-        return (await tool.call(arguments, None)).value
+        return (await cms.catalog.get(name).call(arguments, None)).value
 
 
 async def preview(cms: Cms, name: str, **arguments: Any) -> dict[str, Any]:

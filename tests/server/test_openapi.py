@@ -54,6 +54,7 @@ def test_every_operation_is_explained(document: dict[str, Any]) -> None:
     assert set(operations) == {
         "GET /api/app",
         "POST /api/login",
+        "GET /api/models",
         "POST /api/sessions",
         "GET /api/sessions",
         "GET /api/sessions/{session}",

@@ -21,6 +21,7 @@ from toolcrib.server.routes import (
     changes as change_routes,
     docs as docs_routes,
     health as health_routes,
+    models as model_routes,
     page as page_routes,
     runs as run_routes,
     sessions as session_routes,
@@ -58,6 +59,7 @@ def create_app(served: Served, options: Options | None = None) -> FastAPI:
         async with AsyncExitStack() as stack:
             for resource in (served.store, served.crib.llm, *served.opens):
                 await stack.enter_async_context(resource)
+            stack.push_async_callback(services.chosen_models.aclose)
             warming, watching = asyncio.create_task(services.warming()), asyncio.create_task(runs.load.watch())
             stack.callback(watching.cancel)
             yield
@@ -79,7 +81,10 @@ def create_app(served: Served, options: Options | None = None) -> FastAPI:
         ],
     )
     app.state.services = services
-    for module in (page_routes, session_routes, run_routes, change_routes, tool_routes, health_routes, agui):
+    modules = (
+        page_routes, session_routes, run_routes, change_routes, tool_routes, model_routes, health_routes, agui,
+    )  # fmt: skip
+    for module in modules:
         app.include_router(module.routes)
     app.include_router(tool_routes.search_routes)
     app.mount("/static", StaticFiles(directory=page_routes.WEB, check_dir=False), name="static")

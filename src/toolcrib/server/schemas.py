@@ -125,10 +125,17 @@ class SessionShape(Shape):
     running: bool = Field(description="Whether there is an active run: `GET .../messages` follows it.")
 
 
+ModelName = Annotated[
+    str | None,
+    Field(max_length=200, examples=["local:qwen3"], description="A model of `GET /api/models`; without it the app's."),
+]
+
+
 class NewMessage(Shape):
     """A message of the user."""
 
     text: Text
+    model: ModelName = None
 
 
 class Answer(Shape):
@@ -140,6 +147,7 @@ class Answer(Shape):
         examples=[{"pageId": "page_old"}],
         description="What it is called with instead, if the user changed it: the yes is to exactly these arguments.",
     )
+    model: ModelName = None
 
 
 class ChangedField(Shape):
@@ -187,6 +195,23 @@ class Undo(Shape):
     """The call to undo."""
 
     call: str = Field(max_length=MAX_QUERY_CHARACTERS, examples=["5f0c:3:call_1"])
+
+
+class ModelShape(Shape):
+    """A model that can be chosen."""
+
+    name: str = Field(examples=["local:qwen3"])
+    by: Literal["key", "local", "rules"] = Field(
+        description="`key`: of a provider whose key is set. `local`: of a server on this machine. `rules`: none."
+    )
+    note: str = Field(examples=["Ollama at http://127.0.0.1:11434/v1"])
+
+
+class ModelList(Shape):
+    """The models that messages can choose, and the app's own."""
+
+    current: str = Field(examples=["offline"])
+    models: list[ModelShape]
 
 
 class Stopped(Shape):

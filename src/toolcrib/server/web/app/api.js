@@ -43,6 +43,7 @@ const part = encodeURIComponent;
 
 export const logIn = (token) => request("/api/login", { method: "POST", body: { token } });
 export const getApp = () => json("/api/app");
+export const getModels = (local) => json(`/api/models?local=${local}`);
 export const getSessions = () => json("/api/sessions");
 export const getSession = (id) => json(`/api/sessions/${part(id)}`);
 export const createSession = () => json("/api/sessions", { method: "POST", body: {} });
@@ -61,15 +62,15 @@ export const getFindings = () => json("/api/check");
 export const getTokens = () => json("/api/tokens");
 export const search = (query, limit, signal) => json("/api/search", { method: "POST", body: { query, limit }, signal });
 
-/** Say something; what happens comes back as events. */
-export async function* sendMessage(id, text, signal) {
-  yield* eventsOf(await request(`/api/sessions/${part(id)}/messages`, { method: "POST", body: { text }, signal }));
+/** Say something, to the app's own model if none is chosen; what happens comes back as events. */
+export async function* sendMessage(id, text, model, signal) {
+  yield* eventsOf(await request(`/api/sessions/${part(id)}/messages`, { method: "POST", body: { text, model }, signal }));
 }
 
 /** Answer a question by a button; what happens comes back as events. With `args`, the yes is to these instead. */
-export async function* answerConfirmation(id, confirmation, approved, args, signal) {
+export async function* answerConfirmation(id, confirmation, approved, args, model, signal) {
   const path = `/api/sessions/${part(id)}/confirmations/${part(confirmation)}`;
-  const body = args === undefined ? { approved } : { approved, arguments: args };
+  const body = args === undefined ? { approved, model } : { approved, arguments: args, model };
   yield* eventsOf(await request(path, { method: "POST", body, signal }));
 }
 

@@ -131,7 +131,7 @@ def _fields(old: Content | None, new: Content | None) -> list[Field]:
 
 
 def _field(name: str, before: object, after: object) -> Field:
-    old, new = _said(before), _said(after)
+    old, new = _shown(before), _shown(after)
     if old == new:  # only an id differs, such as that of an image
         old, new = ", ".join(_image_ids(before)) or old, ", ".join(_image_ids(after)) or new
     return Field(name=name, before=old, after=new)
@@ -148,7 +148,7 @@ def _flat(data: Content) -> dict[str, Any]:
     return flat
 
 
-def _said(value: object) -> str:
+def _shown(value: object) -> str:
     if value is None:
         return ""
     text = value if isinstance(value, str) else ", ".join(texts(value)) or str(value)

@@ -75,7 +75,7 @@ async def changes(session: SessionId, services: ServicesHere, store: StoreHere) 
 
 @routes.post("/undo", responses={**MISSING, 409: {"model": Refusal, "description": "It cannot be undone as it is."}})
 async def undo(session: SessionId, undo: Undo, services: ServicesHere, store: StoreHere) -> CallChanges:
-    """Make everything what it was before a call. The model is told with the next message."""
+    """Make everything what it was before a call. The model is message with the next message."""
     content = services.served.content
     async with store.open(session, create=False) as opened:
         tool = next((one.tool for one in opened.calls if one.id == undo.call), None)
@@ -85,8 +85,8 @@ async def undo(session: SessionId, undo: Undo, services: ServicesHere, store: St
             await asyncio.to_thread(content.undo, undo.call)
         except ToolcribError as error:
             raise http_error(409, str(error.args[0]), error.hint) from error
-        told = ModelRequest(parts=[UserPromptPart(BUTTON_UNDO.format(tool=tool))])
-        await opened.append(dump_messages([told]))
+        message = ModelRequest(parts=[UserPromptPart(BUTTON_UNDO.format(tool=tool))])
+        await opened.append(dump_messages([message]))
     found = await _changes(services, await store.read(session))
     return next(one for one in found if one.call == undo.call)
 

@@ -61,9 +61,9 @@ def page_of(document: Document) -> str:
 
 def _access(document: Document) -> str:
     needed = {} not in document["security"]
-    said = document["components"]["securitySchemes"]["token"]["description"]
+    text = document["components"]["securitySchemes"]["token"]["description"]
     here = "A token is needed here." if needed else "Here no token is needed."
-    return f"<h2>Access</h2><p>{here}</p>{_paragraphs(said)}"
+    return f"<h2>Access</h2><p>{here}</p>{_paragraphs(text)}"
 
 
 def _groups(document: Document) -> Iterator[str]:

@@ -75,7 +75,7 @@ async def changes(session: SessionId, services: ServicesHere, store: StoreHere) 
 
 @routes.post("/undo", responses={**MISSING, 409: {"model": Refusal, "description": "It cannot be undone as it is."}})
 async def undo(session: SessionId, undo: Undo, services: ServicesHere, store: StoreHere) -> CallChanges:
-    """Make everything what it was before a call. The model is message with the next message."""
+    """Make everything what it was before a call. The model is told with the next message."""
     content = services.served.content
     async with store.open(session, create=False) as opened:
         tool = next((one.tool for one in opened.calls if one.id == undo.call), None)

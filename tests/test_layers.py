@@ -37,7 +37,7 @@ AT_LOAD: dict[str, set[str]] = {
         "yaml_file",
     },
     "server": {
-        "_connections", "agent", "catalog", "discovery", "evals", "memory", "policy", "search", "serving", "stores",
+        "_connections", "agent", "catalog", "credentials", "discovery", "evals", "memory", "policy", "search", "serving", "stores",
         "tools",
     },
 }  # fmt: skip

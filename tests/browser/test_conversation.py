@@ -124,6 +124,33 @@ def test_conversations_are_listed_opened_and_deleted(page: Page) -> None:
     page.get_by_role("heading", name="Ask for anything").wait_for()
 
 
+def test_conversations_are_renamed_and_found_by_what_was_written(page: Page) -> None:
+    say(page, "Find a picture of a cactus")
+    entry = page.locator(".session").first
+    entry.hover()
+    entry.get_by_role("button", name="Rename").click()
+    page.keyboard.type("Prickly things")
+    page.keyboard.press("Enter")
+    expect(page.locator(".session-title").first).to_have_text("Prickly things")
+    page.get_by_role("link", name="New conversation").click()
+    page.get_by_role("heading", name="Ask for anything").wait_for()
+    page.get_by_label("Search conversations").fill("picture cactus")
+    expect(page.locator(".session-title", has_text="Prickly things")).to_be_visible()
+    page.get_by_label("Search conversations").fill("zzyzx")
+    expect(page.get_by_text("No conversation contains that.")).to_be_visible()
+
+
+def test_thumbs_teach_the_search(page: Page) -> None:
+    turn = say(page, "Find a picture of a cactus")
+    turn.get_by_role("button", name="Bad answer").click()
+    turn.get_by_label("Note").fill("I wanted the list")
+    turn.get_by_label("The tool that would have been right").select_option("cms_listAllImages")
+    turn.get_by_role("button", name="Send").click()
+    expect(turn).to_contain_text("these words lead to cms_listAllImages")
+    page.reload()
+    expect(page.get_by_role("button", name="Bad answer")).to_have_attribute("aria-pressed", "true")
+
+
 def test_a_conversation_that_is_gone_gives_way_to_a_new_one(page: Page, demo: str, forgiven: list[str]) -> None:
     forgiven.append("Failed to load resource: the server responded with a status of 404")
     page.goto(f"{demo}#/chat/0123456789abcdef")

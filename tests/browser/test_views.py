@@ -35,7 +35,7 @@ def test_the_playground_explains_hits_and_abstains(page: Page) -> None:
     expect(page.get_by_label("What to search for")).to_have_value("what is the capital of France")
 
 
-def test_a_safe_tool_is_tried_and_a_risky_one_cannot_be(page: Page) -> None:
+def test_a_tool_is_run_from_a_form_and_a_risky_one_asks_first(page: Page) -> None:
     page.get_by_role("link", name="Catalog").click()
     page.get_by_label("Filter tools").fill("searchImages")
     page.get_by_role("link", name="cms_searchImages").click()
@@ -48,7 +48,16 @@ def test_a_safe_tool_is_tried_and_a_risky_one_cannot_be(page: Page) -> None:
     page.get_by_label("Filter tools").fill("")
     page.locator(".tool-list a[href='#/catalog/cms_deletePage']").click()
     expect(page.get_by_role("heading", name="cms_deletePage")).to_be_visible()
-    expect(page.get_by_role("button", name="Call")).to_have_count(0)
+    page.get_by_label("pageId").fill("page_contact")
+    page.get_by_role("button", name="Call").click()
+    question = page.get_by_role("group", name="Allow this call?")
+    expect(question).to_contain_text("page_contact")
+    question.get_by_role("button", name="Decline").click()
+    expect(question).to_have_count(0)
+    page.get_by_label("dryRun").select_option("true")
+    page.get_by_role("button", name="Call").click()
+    question.get_by_role("button", name="Allow once").click()
+    expect(page.get_by_label("result", exact=True)).to_contain_text("Would delete 'Contact'")
 
 
 def test_the_catalog_says_how_well_tools_are_found_and_what_they_cost(page: Page) -> None:

@@ -58,6 +58,8 @@ def test_every_operation_is_explained(document: dict[str, Any]) -> None:
         "POST /api/sessions",
         "GET /api/sessions",
         "GET /api/sessions/{session}",
+        "PATCH /api/sessions/{session}",
+        "POST /api/sessions/{session}/feedback",
         "DELETE /api/sessions/{session}",
         "POST /api/sessions/{session}/messages",
         "GET /api/sessions/{session}/messages",
@@ -101,7 +103,7 @@ def test_people_read_the_same_as_a_page(document: dict[str, Any]) -> None:
 
 def test_what_people_send_has_examples(document: dict[str, Any]) -> None:
     shapes = document["components"]["schemas"]
-    for name in ("NewMessage", "Answer", "Trial", "Query", "Login", "Undo"):
+    for name in ("NewMessage", "Answer", "Trial", "Query", "Login", "Undo", "Feedback"):
         assert all(part.get("examples") for part in shapes[name]["properties"].values()), name
     assert (
         document["paths"]["/agui"]["post"]["requestBody"]["content"]["application/json"]["example"]["threadId"] == "t1"

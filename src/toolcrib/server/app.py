@@ -98,7 +98,7 @@ def _cors_settings(options: Options) -> dict[str, Any]:
     """CORS settings for the allowed origins. Their pages send the token, not the cookie."""
     return {
         "allow_origins": sorted(options.origins),
-        "allow_methods": ["GET", "POST", "DELETE"],
+        "allow_methods": ["GET", "POST", "PATCH", "DELETE"],
         "allow_headers": ["Authorization", "Content-Type", "Last-Event-ID", "Traceparent"],
     }
 

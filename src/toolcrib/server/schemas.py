@@ -67,6 +67,29 @@ class NewSession(Shape):
     id: str = Field(examples=["5f0c1e9a7b3d2468"])
 
 
+class NewTitle(Shape):
+    """The title that a session gets."""
+
+    title: Text
+
+
+class Feedback(Shape):
+    """A rating of one run."""
+
+    run: int = Field(ge=0, le=2**53, examples=[0], description="The id of its event `run_started`.")
+    good: bool = Field(examples=[False])
+    note: str = Field(default="", max_length=MAX_QUERY_CHARACTERS, examples=["It should have archived the post."])
+    tool: str | None = Field(
+        default=None, max_length=100, examples=["cms_archivePost"], description="The tool that would have been right."
+    )
+
+
+class Learned(Shape):
+    """The tools to which the search now leads with the words of that run."""
+
+    learned: list[str] = Field(examples=[["cms_archivePost"]])
+
+
 class SessionLine(Shape):
     """A session in a list."""
 
@@ -239,13 +262,19 @@ class ToolShape(ToolLine):
     phrases: list[str] = Field(examples=[["find image"]])
     related: list[str] = Field(examples=[["cms_updateSectionImage"]])
     tokens: int = Field(examples=[120], description="The tokens of its definition in a request.")
-    can_try: bool = Field(description="Whether `POST .../try` may call it.")
+    can_try: bool = Field(description="Whether `POST .../try` may call it, if need be after a yes.")
 
 
 class Trial(Shape):
     """The arguments of a trial call."""
 
     arguments: dict[str, Any] = Field(default_factory=dict[str, Any], examples=[{"query": "fern", "limit": 3}])
+    approved: str | None = Field(
+        default=None,
+        max_length=MAX_QUERY_CHARACTERS,
+        examples=["9d3f5a1c2b4e6870"],
+        description="The `asks` of the answer that this is the yes to; with the same arguments, once.",
+    )
 
 
 class Tried(Shape):
@@ -253,6 +282,10 @@ class Tried(Shape):
 
     text: str = Field(examples=['[{"id":"img_fern"}]'])
     failed: bool
+    asks: str | None = Field(
+        default=None, examples=["9d3f5a1c2b4e6870"], description="Set if it was not called: it needs your yes first."
+    )
+    reason: str = Field(default="", examples=["it is destructive"], description="Why it asks.")
     took_ms: float = Field(examples=[1.4])
 
 

@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
+import secrets
 import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field, replace
@@ -16,6 +18,7 @@ from toolcrib.agent.crib import Crib
 from toolcrib.agent.models import available_models, is_local, model_for, name_of
 from toolcrib.agent.offline import OfflineModel
 from toolcrib.agent.runner import run
+from toolcrib.discovery.confirmation import PendingApproval
 from toolcrib.discovery.costs import sample_queries
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.discovery.visibility import visibility_for
@@ -157,6 +160,7 @@ class Services:
     warming: Warmup
     chosen_models: AsyncExitStack = field(default_factory=AsyncExitStack, init=False)  # closes their connections
     _models: dict[str, Model] = field(default_factory=dict[str, Model], init=False)
+    trials: "Trials" = field(default_factory=lambda: Trials(), init=False)
     _cache: dict[str, "tuple[int, asyncio.Future[Any]]"] = field(default_factory=dict[str, Any], init=False)
 
     async def cached_by_revision(self, key: str, compute: Callable[[], Awaitable[Result]]) -> Result:
@@ -197,6 +201,30 @@ class Services:
         if crib.policy.hides_nothing(crib.role):
             return crib.tool_index
         return crib.tool_index.only(visibility_for(crib.catalog, crib.policy, crib.role))
+
+
+class Trials:
+    """Calls outside of a conversation that wait for a yes: each is for one caller, exact arguments, and once."""
+
+    _MOST = 1_000
+
+    def __init__(self) -> None:
+        self._waiting: OrderedDict[str, tuple[str, PendingApproval]] = OrderedDict()
+
+    def ask(self, tenant: str, pending: PendingApproval) -> str:
+        """Remember a call that waits; returns the id of the question."""
+        id = secrets.token_hex(8)
+        self._waiting[id] = tenant, pending
+        if len(self._waiting) > self._MOST:
+            self._waiting.popitem(last=False)
+        return id
+
+    def take(self, tenant: str, id: str) -> PendingApproval | None:
+        """The call that a yes is for; None if this caller was not asked, or has answered."""
+        held = self._waiting.get(id)
+        if held is None or held[0] != tenant:
+            return None
+        return self._waiting.pop(id)[1]
 
 
 def is_harmless(toolbox: Toolbox, tool: Tool) -> bool:

@@ -81,11 +81,11 @@ def _operation(document: Document, method: str, path: str, operation: Document) 
     parts = [f"<p>{_inline(operation['description'])}</p>"]
     if parameters := operation.get("parameters"):
         items = (f"<li><code>{escape(one['name'])}</code> in the {escape(one['in'])}</li>" for one in parameters)
-        parts.append(f"<h4>Parameters</h4><ul>{''.join(items)}</ul>")
+        parts.append(f"<h3>Parameters</h3><ul>{''.join(items)}</ul>")
     if body:
-        parts.append(f"<h4>Body</h4>{_block(body.get('example', _example(document, body['schema'])))}")
+        parts.append(f"<h3>Body</h3>{_block(body.get('example', _example(document, body['schema'])))}")
     for status, answer in sorted(operation["responses"].items()):
-        parts.append(f"<h4>{escape(str(status))}</h4><p>{_inline(answer.get('description', ''))}</p>")
+        parts.append(f"<h3>{escape(str(status))}</h3><p>{_inline(answer.get('description', ''))}</p>")
         content = answer.get("content", {})
         if str(status) == "200" and (shape := content.get("application/json", {}).get("schema")):
             parts.append(_block(_example(document, shape)))

@@ -44,7 +44,9 @@ const part = encodeURIComponent;
 export const logIn = (token) => request("/api/login", { method: "POST", body: { token } });
 export const getApp = () => json("/api/app");
 export const getModels = (local) => json(`/api/models?local=${local}`);
-export const getSessions = () => json("/api/sessions");
+export const getSessions = (query = "") => json(`/api/sessions${query ? `?query=${part(query)}` : ""}`);
+export const renameSession = (id, title) => request(`/api/sessions/${part(id)}`, { method: "PATCH", body: { title } });
+export const sendFeedback = (id, feedback) => json(`/api/sessions/${part(id)}/feedback`, { method: "POST", body: feedback });
 export const getSession = (id) => json(`/api/sessions/${part(id)}`);
 export const createSession = () => json("/api/sessions", { method: "POST", body: {} });
 export const deleteSession = (id) => request(`/api/sessions/${part(id)}`, { method: "DELETE" });
@@ -56,7 +58,7 @@ export const undoCall = (id, call) => json(`/api/sessions/${part(id)}/undo`, { m
 
 export const getTools = () => json("/api/tools");
 export const getTool = (name) => json(`/api/tools/${part(name)}`);
-export const tryTool = (name, args) => json(`/api/tools/${part(name)}/try`, { method: "POST", body: { arguments: args } });
+export const tryTool = (name, args, approved) => json(`/api/tools/${part(name)}/try`, { method: "POST", body: { arguments: args, approved } });
 export const getCategories = () => json("/api/categories");
 export const getFindings = () => json("/api/check");
 export const getTokens = () => json("/api/tokens");

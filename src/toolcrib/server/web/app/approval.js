@@ -30,7 +30,7 @@ export function Approval({ item }) {
     <section class="approval" ref=${card} tabindex="-1" data-state=${item.answer ?? (expired ? "expired" : "open")} aria-label=${`Approval of ${item.tool}`}>
       <header>
         <${Icon} name="shield" />
-        <h3>${open ? question : (ANSWERED[item.answer] ?? "Nobody answered in time; nothing was changed.")}</h3>
+        <h2>${open ? question : (ANSWERED[item.answer] ?? "Nobody answered in time; nothing was changed.")}</h2>
         ${tool && html`<span class="chip risk" data-risk=${tool.risk}>${tool.risk}</span>`}
       </header>
       ${open && first?.picture && html`<img class="approval-picture" src=${`${first.picture}?thumbnail`} alt=${`Picture of ${subject}`} width="96" height="64" />`}

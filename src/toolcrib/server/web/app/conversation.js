@@ -8,6 +8,7 @@ import { closeModel, finishStep, measured, openModel, openStep } from "./steps.j
 /** The turns after one more event, which came at `at` (ms). */
 export function withEvent(turns, event, at) {
   if (event.type === "run_started") return [...ended(answeredBy(event, turns)), newTurn(event, at)];
+  if (event.type === "feedback") return turns.map((turn) => (turn.number === event.run ? { ...turn, rating: event } : turn));
   const turn = turns.at(-1);
   if (!turn) return turns;
   const change = CHANGES[event.type];
@@ -46,6 +47,8 @@ function newTurn(event, at) {
     user: event.text,
     confirmation: event.confirmation ?? null,
     model: event.model,
+    number: event.number, // of its first event
+    rating: null,
     began: at,
     running: true,
     items: [],

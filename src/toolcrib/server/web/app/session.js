@@ -1,6 +1,6 @@
 // One conversation: open it, say something, answer a question, stop. The server holds the truth; here is how it is told.
 
-import { answerConfirmation, createSession, deleteSession, followRun, getChanges, getSession, sendMessage, stopRun, undoCall } from "./api.js";
+import { answerConfirmation, createSession, deleteSession, followRun, getChanges, getSession, renameSession, sendMessage, stopRun, undoCall } from "./api.js";
 import { ended, settled, withAnswer, withEvent } from "./conversation.js";
 import { loadSessions, lostServer } from "./loading.js";
 import { chosenModel } from "./models.js";
@@ -93,6 +93,16 @@ export async function stop() {
   }
 }
 
+export async function rename(id, title) {
+  try {
+    await renameSession(id, title);
+    if (state.get().sessionId === id) state.set({ title });
+  } catch (error) {
+    failed(error);
+  }
+  await loadSessions();
+}
+
 export async function remove(id) {
   try {
     await deleteSession(id);
@@ -118,7 +128,7 @@ async function listen(id, open, { ours = false } = {}) {
       for await (const event of attempt ? followRun(id, last, mine.signal) : open(mine.signal)) {
         if (mine.signal.aborted) return heard;
         last = event.id ?? last;
-        take(event.data, Number(event.id) > seen);
+        take({ ...event.data, number: Number(event.id) }, Number(event.id) > seen);
         if (ours && !heard) otherTabs.tell(id);
         heard = true;
       }

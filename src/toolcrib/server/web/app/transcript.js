@@ -46,7 +46,7 @@ export function Transcript() {
       <div class="transcript-inner">
         ${turns.length > 0 && html`<h1 class="visually-hidden">${title || "Conversation"}</h1>`}
         ${loading ? html`<${Skeleton} lines=${6} />` : turns.length === 0 ? html`<${Welcome} />` : null}
-        ${turns.map((turn, place) => html`<${Turn} key=${place} turn=${turn} before=${turns[place - 1]} isLast=${place === turns.length - 1} />`)}
+        ${turns.map((turn, place) => html`<${Turn} key=${place} turn=${turn} isLast=${place === turns.length - 1} />`)}
       </div>
     </div>
   `;

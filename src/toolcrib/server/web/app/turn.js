@@ -3,7 +3,7 @@
 import { html } from "./html.js";
 import { Approval } from "./approval.js";
 import { CallCard } from "./call_card.js";
-import { Choices, choicesOf, spelledOut } from "./choices.js";
+import { Choices } from "./choices.js";
 import { copyText } from "./clipboard.js";
 import { DiscoveryCard } from "./discovery_card.js";
 import { count, duration } from "./format.js";
@@ -15,14 +15,15 @@ import { Rating } from "./rating.js";
 import { send } from "./session.js";
 import { toolNamed } from "./state.js";
 
-export function Turn({ turn, before, isLast }) {
+export function Turn({ turn, isLast }) {
   const answer = turn.items.filter((item) => item.kind === "text").map((item) => item.text).join("\n\n");
   const waiting = turn.running && !turn.items.some((item) => item.running) && turn.items.at(-1)?.kind !== "text";
   return html`
     <article class="turn" aria-busy=${turn.running}>
-      ${turn.confirmation ? html`<p class="said-by-button">${turn.user}</p>` : html`<div class="user" dir="auto">${spelledOut(turn, before)}</div>`}
-      ${told(turn).map((item, place) => html`<${Item} key=${place} item=${item} streaming=${turn.running && item === turn.items.at(-1)} choosing=${isLast && !turn.running && item === turn.items.at(-1) && choicesOf(turn).length > 0 ? turn : null} goOn=${isLast && !turn.running && (() => send(wordsToGoOn(turn)))} />`)}
+      ${turn.confirmation ? html`<p class="said-by-button">${turn.user}</p>` : html`<div class="user" dir="auto">${turn.user}</div>`}
+      ${told(turn).map((item, place) => html`<${Item} key=${place} item=${item} streaming=${turn.running && item === turn.items.at(-1)} goOn=${isLast && !turn.running && (() => send(wordsToGoOn(turn)))} />`)}
       ${waiting && html`<p class="thinking" role="status"><span></span><span></span><span></span><span class="visually-hidden">Working</span></p>`}
+      ${isLast && !turn.running && html`<${Choices} choices=${turn.choices} />`}
       ${!turn.running && html`
         <footer class="turn-foot">
           <button class="foot-button" onClick=${(event) => copyText(answer, event.currentTarget)} disabled=${!answer}><${Icon} name="copy" size=${14} />Copy</button>
@@ -54,10 +55,10 @@ function Took({ usage }) {
   return html`<span class="took">${duration(usage.seconds * 1000)}${total ? ` · ${count(total)} tokens in ${usage.requests} ${usage.requests === 1 ? "request" : "requests"}` : ""}</span>`;
 }
 
-function Item({ item, streaming, choosing, goOn }) {
+function Item({ item, streaming, goOn }) {
   switch (item.kind) {
     case "text":
-      return choosing ? html`<${Choices} turn=${choosing} text=${item.text} />` : html`<${Markdown} text=${item.text} streaming=${streaming} />`;
+      return html`<${Markdown} text=${item.text} streaming=${streaming} />`;
     case "discovery":
       return html`<${DiscoveryCard} item=${item} />`;
     case "call":

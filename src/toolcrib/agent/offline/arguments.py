@@ -270,7 +270,11 @@ def _title(parameter: Parameter, given: TaskWords) -> str | None:
         return given.use(quoted) if parameter.required or given.tool.action is Action.CREATE else None
     if not parameter.required:
         return None
-    return _object_phrase(given) or given.use(request.after_colon).split("\n")[0] or None
+    if found := _object_phrase(given) or given.use(request.after_colon).split("\n")[0]:
+        return found
+    # What "a post about plants" is about may be its title, where a text has to be asked for anyway; never what "it" is.
+    texts = [one for one in given.tool.required if one is not parameter and set(one.words) & BODIES]
+    return _after_preposition(given) or None if texts and not request.has_pronoun else None
 
 
 def _is_changed(parameter: Parameter, given: TaskWords) -> bool:

@@ -343,3 +343,16 @@ async def test_a_value_that_was_not_said_outright_is_asked_for(cms: Talk, text: 
 async def test_a_new_value_that_may_end_earlier_is_not_written(cms: Talk) -> None:
     await cms.say("change the hero heading to Welcome on every page")
     assert written(cms) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "make the contact page the home page",
+        "quita la imagen del hero",
+        'create a page named "X" with the text "hello"',
+    ],
+)
+async def test_a_word_that_belongs_elsewhere_is_no_argument(cms: Talk, text: str) -> None:
+    await cms.say(text)
+    assert (written(cms), cms.session.confirmations) == ([], ())

@@ -26,6 +26,7 @@ from toolcrib.search.text import words
 
 _QUERIES = word_set("query q search keyword keywords term terms question prompt topic phrase")
 BODIES = word_set("body content text message description note comment markdown fact value data")
+_WRITTEN = word_set("body content text message markdown")  # what "with the text" may mean
 _ADDRESSES = word_set("url uri link href address website endpoint webhook")
 _MAILS = word_set("email mail recipient recipients to cc sender")
 _PATHS = word_set("path file filename folder directory filepath dir")
@@ -332,7 +333,7 @@ def _is_about_page(spoken: Sequence[Word], index: int, verb: Word, nouns: Collec
 
 def _body(parameter: Parameter, given: TaskWords) -> str | None:
     request = given.request
-    if request.body:
+    if request.body and (parameter.required or set(parameter.words) & _WRITTEN):
         return given.use(request.body)
     if given.new_value:
         named = any(same_meaning(word.folded, parameter.words[-1]) for word in given.before_new_value.words)

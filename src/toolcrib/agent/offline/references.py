@@ -15,7 +15,7 @@ from toolcrib.agent.offline.entities import Entity, choose_entity, entities_in, 
 from toolcrib.agent.offline.finder import Plan, ToolFinder, Wanted
 from toolcrib.agent.offline.language import CLOSE, SIMILAR, WORDS, Action, similarity
 from toolcrib.agent.offline.request import EDGES, Request, Word
-from toolcrib.agent.offline.tools import Parameter, ToolInfo
+from toolcrib.agent.offline.tools import Parameter, ToolInfo, singular
 from toolcrib.search.text import is_unspaced, plain, words
 
 _LEVELS = 2  # of looking up what a look-up needs
@@ -195,10 +195,13 @@ def _name_words(parameter: Parameter, spoken: TaskWords) -> list[Word]:
     if tool.action is Action.DELETE:  # "the picture from the hero": the hero is where it is, and not its name
         place = next((word.start for word in request.words[1:] if word.folded in WORDS["from"]), len(request.text))
         content = [word for word in content if word.start < place]
+    others = {noun for one in tool.parameters if one.is_reference for noun in one.nouns} - {*parameter.nouns}
+    after = dict(pairwise(request.words))  # in "the contact page", "contact" names a page and nothing else
     return [
         word
         for word in content
-        if (word != request.verb or is_unspaced(word.folded))
+        if not (word in after and singular(after[word].folded) in others)
+        and (word != request.verb or is_unspaced(word.folded))
         and word.text not in spoken.used
         and not _is_of_another_kind(word.text, parameter)
         and not repeats(word, [noun for noun in about if noun])

@@ -397,6 +397,8 @@ class McpConnection:
             if 0 < self._retries.pause() <= self.limits.longest_wait_seconds:
                 await self._sleep(self._retries.pause())
             if not self._retries.allows():
+                if self.state is SourceState.NEEDS_LOGIN:
+                    raise login_error(self.server)
                 raise SourceError(self.problem, hint=f"It is tried again in {math.ceil(self.pause)} seconds.")
             try:
                 return await self._connect()

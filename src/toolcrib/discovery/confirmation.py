@@ -10,6 +10,7 @@ import json
 import unicodedata
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from itertools import pairwise
 from typing import Any, TypeAlias, cast
@@ -82,6 +83,7 @@ class Pause:
     runs: str  # the tool that goes on with it
     listing: str  # the program, with the line of the call marked
     made: tuple[str, ...]  # calls it made before
+    expires_in: timedelta
     stored: Mapping[str, Any]  # all of it, as it is kept
 
 

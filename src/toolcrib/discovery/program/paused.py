@@ -25,6 +25,7 @@ FORM = 1
 _MOST_PAUSED = 20
 _MOST_RESULTS = 8
 _MOST_LEARNED = 50
+_MOST_MADE = 300
 _MOST_LINES_AROUND = 8  # of a long program, around the line that waits
 _PROCESS_KEY = secrets.token_bytes(32)
 
@@ -116,9 +117,15 @@ class PausedProgram:
                 runs=RUN_CODE,
                 listing=listing(self.code, first.line),
                 made=self.made,
+                expires_in=self.expires_at - programs.clock(),
                 stored=self.to_json(programs),
             ),
         )
+
+
+def of_call(mark: str, call: str) -> bool:
+    """Whether the id of a mark is that of a call of the model, or of one that this call made."""
+    return mark == call or mark.startswith(f"{call}:")
 
 
 def listing(code: str, line: int) -> str:
@@ -147,6 +154,7 @@ class Programs:
         self.in_history = False  # whether paused programs stand in messages, which a client may have written
         self.results: dict[str, Any] = {}
         self.returned: dict[str, dict[str, Any]] = {}  # schemas of results, by tools that declare none
+        self.made: dict[str, str] = {}  # calls of the program that runs, by the ids of their marks
         self._paused: dict[str, Mapping[str, Any]] = {}
         self._numbers = 0
 
@@ -186,6 +194,18 @@ class Programs:
         """Forget a paused program, because it goes on; False if somebody else was first."""
         return self._paused.pop(id, None) is not None
 
+    # What a program did that is cut off
+
+    def note_made(self, mark: str, shown: str) -> None:
+        """Note a call that happened, by the id of its mark."""
+        self.made[mark] = shown
+        while len(self.made) > _MOST_MADE:
+            del self.made[next(iter(self.made))]
+
+    def forget_made(self, call: str) -> None:
+        """Forget the calls of a program whose result tells of them."""
+        self.made = {mark: shown for mark, shown in self.made.items() if not of_call(mark, call)}
+
     # Large results, and what tools returned
 
     def keep(self, value: object, limits: CodeLimits) -> str:
@@ -213,6 +233,7 @@ class Programs:
             "returned": self.returned,
             "paused": list(self._paused.values()) if not self.owner and not self.in_history else [],
             "numbers": self._numbers,
+            "made": self.made,
         }
         return {key: value for key, value in held.items() if value}
 
@@ -220,6 +241,7 @@ class Programs:
         """Take over what a snapshot holds."""
         self.results = dict(mapping(snapshot.get("results")))
         self.returned = dict(mapping(snapshot.get("returned")))
+        self.made = dict(mapping(snapshot.get("made")))
         self._numbers = int(snapshot.get("numbers", 0))
         for stored in cast("list[object]", snapshot.get("paused", [])):
             self.hold(stored)

@@ -130,6 +130,7 @@ class _Run:
         self._id = id
         self._calls = 0
         self._made: list[str] = []
+        self._failures: set[str] = set()  # what the program read of calls that failed
         self._printed = ""
         self._running: dict[int, asyncio.Task[ToolResult]] = {}
         self._tools: dict[int, Tool] = {}
@@ -270,6 +271,7 @@ class _Run:
 
     def _answer(self, id: int, result: ToolResult) -> Answer:
         if result.failed:
+            self._failures.add(result.text)
             return raised(FAILED, result.text)
         tool = self._tools.get(id)
         value = value_of(result, tool)
@@ -384,8 +386,11 @@ class _Run:
         if fault.kind == "crashed":
             return ToolResult.failure(f"The sandbox ended, and the program with it. {self._so_far()}")
         message = fault.message
-        for ours, theirs in (("ToolError", FAILED), ("Denied", DENIED)):
-            message = message.replace(f"{theirs}: ", f"{ours}: ", 1) if message.startswith(theirs) else message
+        kind, _, said = message.partition(": ")
+        if said == DECLINED:
+            message = f"Denied: {said}"
+        elif kind == FAILED and said in self._failures:
+            message = f"ToolError: {said}"
         where = f" in line {fault.line}" if fault.line else ""
         shown = f"\n{listing(self._code, fault.line)}" if fault.line else ""
         return self._failed(f"The program stopped{where}: {message}{shown}", CORRECT_IT)

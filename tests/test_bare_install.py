@@ -196,3 +196,10 @@ print(json.dumps(needed))
 def test_the_first_catalog_of_the_readme_runs(toolcrib_here: Run) -> None:
     ended = toolcrib_here(str(ROOT / "examples" / "first_catalog.py"))
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_catalog_says_what_a_toolset_needs(toolcrib_here: Run) -> None:
+    ended = toolcrib_here("-c", "from toolcrib import Catalog; Catalog().add_toolset(object())")
+    told = ended.stderr.strip().splitlines()[-2:]
+    assert "A toolset of Pydantic AI needs packages that are not installed." in told[0]
+    assert "pip install 'toolcrib[agent]'" in told[1]

@@ -386,11 +386,11 @@ class _Run:
         if fault.kind == "crashed":
             return ToolResult.failure(f"The sandbox ended, and the program with it. {self._so_far()}")
         message = fault.message
-        kind, _, said = message.partition(": ")
-        if said == DECLINED:
-            message = f"Denied: {said}"
-        elif kind == FAILED and said in self._failures:
-            message = f"ToolError: {said}"
+        kind, _, words = message.partition(": ")
+        if words == DECLINED:
+            message = f"Denied: {words}"
+        elif kind == FAILED and words in self._failures:
+            message = f"ToolError: {words}"
         where = f" in line {fault.line}" if fault.line else ""
         shown = f"\n{listing(self._code, fault.line)}" if fault.line else ""
         return self._failed(f"The program stopped{where}: {message}{shown}", CORRECT_IT)

@@ -276,8 +276,8 @@ def page(found: Mapping[str, Any]) -> str:
     lines = [
         "# Programs and single steps",
         "",
-        "Ten tasks on the CMS, with the CMS app as it ships and a scripted model: one program, or the same calls step by",
-        "step (calls of one tool that follow each other in one request). `python benchmarks/code_mode.py` measures it.",
+        "Ten tasks on the CMS, with the CMS app as it ships and a scripted model: one program, or the same calls step",
+        "by step (calls of one tool that follow each other in one request). `python benchmarks/code_mode.py` measures it.",
         "",
         f"| task | calls | requests: code / steps | input tokens, {wire}: code | steps | saved |",
         "|---|---|---|---|---|---|",
@@ -295,8 +295,8 @@ def page(found: Mapping[str, Any]) -> str:
         lines.append(f"| {wire} | {saved(rows, wire):.0%} | {code:,} / {steps:,} |")
     lines += [
         "",
-        f"A program takes {over['program_ms']:.0f} ms once: a process of its own, the type check, its first call. Each",
-        f"further call takes {over['in_program_ms']:.2f} ms; the same call made directly {over['direct_ms']:.2f} ms.",
+        f"A program takes {over['program_ms']:.0f} ms once: a process of its own, the type check, its first call.",
+        f"Each further call takes {over['in_program_ms']:.2f} ms; a direct one {over['direct_ms']:.2f} ms.",
         "",
     ]
     return "\n".join(lines)

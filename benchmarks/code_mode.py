@@ -276,8 +276,9 @@ def page(found: Mapping[str, Any]) -> str:
     lines = [
         "# Programs and single steps",
         "",
-        "Ten tasks on the CMS, with the CMS app as it ships and a scripted model: one program, or the same calls step",
-        "by step (calls of one tool that follow each other in one request). `python benchmarks/code_mode.py` measures it.",
+        "Ten tasks on the CMS, with the CMS app and a scripted model: one program, or the same calls step by step,",
+        "where calls of one tool that follow each other are made in one request.",
+        "`python benchmarks/code_mode.py` measures it.",
         "",
         f"| task | calls | requests: code / steps | input tokens, {wire}: code | steps | saved |",
         "|---|---|---|---|---|---|",

@@ -624,5 +624,5 @@ def _surface_tool(tool: Tool, *, codes: bool, tasks: bool) -> mcp_types.Tool:
     runs = tool.name in _RUNNING
     schema = with_code(tool.parameters) if runs and codes else tool.parameters
     shown = surface_definition(tool, schema, runs=runs)
-    execution = mcp_types.ToolExecution(task_support="optional") if runs and tasks else None
+    execution = mcp_types.ToolExecution(task_support="optional") if tool.name in CALLERS and tasks else None
     return shown.model_copy(update={"execution": execution})

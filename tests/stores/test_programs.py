@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -96,7 +97,7 @@ async def test_a_program_waits_for_days_and_not_for_ever(store: Store, clock: Cl
     for days, answered in ((6, True), (8, False)):
         async with store.open(f"after {days} days") as session:
             _, crib = crib_of(site, [("run_code", {"code": 'await delete_page("p1")'})], "I asked.", "Done.")
-            crib = crib.__class__(**{**vars_of(crib), "clock": clock})
+            crib = replace(crib, clock=clock)
             result = await run(session, "Clean up", crib=crib)
             [question] = result.confirmations
             clock.forward(days=days)
@@ -107,11 +108,6 @@ async def test_a_program_waits_for_days_and_not_for_ever(store: Store, clock: Cl
                     await collect(confirm(session, question.id, True, crib=crib))
             assert question.expires_at - clock() <= timedelta(days=7)
     assert site.deleted == ["p1"]
-
-
-def vars_of(crib: Crib) -> dict[str, object]:
-    """What a crib was made with."""
-    return {"catalog": crib.catalog, "model": crib.model, "mode": crib.mode, "surface": crib.surface}
 
 
 async def test_events_of_a_program_stand_within_its_call(store: Store) -> None:
@@ -175,7 +171,7 @@ async def test_a_tool_that_is_hidden_meanwhile_is_not_called_after_a_yes(store: 
     site = Site()
     async with store.open("s") as session:
         await asked(session, site)
-        script, crib = crib_of(site, "It is gone.", policy=Policy(rules=[Rule(Decision.HIDE, name="delete_page")]))
+        script, crib = crib_of(site, "It is gone.", policy=Policy(rules=(Rule(Decision.HIDE, name="delete_page"),)))
         await collect(confirm(session, session.confirmations[0].id, True, crib=crib))
         assert "ToolError: There is no tool named 'delete_page'." in script.results[-1]
     assert site.deleted == []

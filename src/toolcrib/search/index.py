@@ -125,9 +125,10 @@ class ToolIndex:
         """
         began = perf_counter()
         limit = clamp_limit(limit)
-        if (empty := without_search(query, limit)) is not None:
+        options = options or self._options
+        if (empty := without_search(query, limit, options)) is not None:
             return empty
-        pending = self._start(query, options or self._options, where)
+        pending = self._start(query, options, where)
         with self._lock:
             result, answer = self._finish(pending)
             hits = hits_of(self._corpus, self._usage, result.words.matches[0].terms, answer.ranking, limit, where)
@@ -175,7 +176,7 @@ class ToolIndex:
         with self._lock:
             tool_id = self._tool_id(name)
             result, answer = self._finish(pending)
-            tool = self._explained(tool_id, query, result)
+            tool = self._explained(tool_id, pending.query.text, result)
             return explanation(pending.query, result, answer, tool, self._corpus.meanings, pending.warnings)
 
     def similar(self, name: str, *, limit: int = 5) -> tuple[Hit, ...]:

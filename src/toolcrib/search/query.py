@@ -26,9 +26,10 @@ from toolcrib.search.lexical import (
     lexical_features,
     with_typos_fixed,
 )
+from toolcrib.search.negation import wanted
 from toolcrib.search.rerank import LateInteraction
 from toolcrib.search.result import Explanation, Path, SearchResult
-from toolcrib.search.text import split_request, words
+from toolcrib.search.text import is_identifier, split_request, words
 
 MAX_LIMIT = 100
 
@@ -97,8 +98,14 @@ class LexicalPass(NamedTuple):
     is_sufficient: bool = False  # no need to embed the query
 
 
+def errand_in(query: str) -> str:
+    """What of a query is searched for: not what it forbids."""
+    return wanted(query) or query
+
+
 def texts_of(query: str, options: SearchOptions, strategy: Strategy) -> tuple[str, ...]:
-    """The query, then its parts where these are searched one by one."""
+    """What is searched for, then its parts where these are searched one by one."""
+    query = errand_in(query)
     return (query, *(split_request(query) if options.decompose and strategy.decompose else ()))
 
 
@@ -109,6 +116,7 @@ class PendingQuery(NamedTuple):
     options: SearchOptions
     strategy: Strategy
     words: LexicalPass
+    forbids_something: bool = False  # and asks for something, too
 
     @property
     def needs_vectors(self) -> bool:
@@ -167,8 +175,9 @@ class QueryRunner:
         self, text: str, options: SearchOptions, strategy: Strategy, allowed: NDArray[np.bool_] | None = None
     ) -> PendingQuery:
         """Split the query into parts and run the lexical pass."""
-        words = self.lexical_pass(texts_of(text, options, strategy), allowed, strategy)
-        return PendingQuery(text, options, strategy, words)
+        texts = texts_of(text, options, strategy)
+        words = self.lexical_pass(texts, allowed, strategy)
+        return PendingQuery(texts[0], options, strategy, words, forbids_something=texts[0] != text)
 
     def finish(self, query: PendingQuery, vectors: Vectors | None) -> FusedResult:
         """Rank the tools; `vectors` are those of the query and of its parts, or None to go by words alone."""
@@ -266,6 +275,8 @@ def _visible(match: LexicalMatch, allowed: NDArray[np.bool_] | None) -> LexicalM
 
 # From a ranking to the answer: tools called by name come first, and where probably nothing fits there is none.
 
+FORBIDDING_ASKS = 0.3  # who says what not to do besides is hardly making conversation
+UNKNOWN_NAME = 0.5  # confidence at most, where a request begins with the name of a tool that there is not
 ANSWER_CHATTER_ABOVE = 0.5  # "how are you?" has no word that points at a tool: a tool has to be very near
 NOTHING_FITS = "No tool fits this request."
 
@@ -289,9 +300,14 @@ def decide(query: PendingQuery, result: FusedResult, named: Sequence[int], *, to
     needed = query.strategy.answer_above
     if needed and not result.words.matches[0].terms:
         needed = max(needed, ANSWER_CHATTER_ABOVE)
+    if query.forbids_something:
+        needed *= FORBIDDING_ASKS
     if query.options.abstain and result.answerable < needed:
         return Answer([], "none", 0.0, NOTHING_FITS)
-    return Answer(result.ranking, result.path, result.confidence)
+    begins = query.text.split(maxsplit=1)
+    names_another = bool(begins) and is_identifier(begins[0])
+    confidence = min(result.confidence, UNKNOWN_NAME) if names_another else result.confidence
+    return Answer(result.ranking, result.path, confidence)
 
 
 def clamp_limit(limit: int) -> int:
@@ -301,13 +317,18 @@ def clamp_limit(limit: int) -> int:
     return max(0, min(limit, MAX_LIMIT))
 
 
-def without_search(query: str, limit: int) -> SearchResult | None:
+def without_search(query: str, limit: int, options: SearchOptions = DEFAULT_OPTIONS) -> SearchResult | None:
     """The answer where there is nothing to search for or nothing to return."""
     if not isinstance(cast("object", query), str):
         raise SearchInputError(f"The query is {query!r}, not a text.", hint="Search for a request in plain words.")
-    if limit and words(query):
+    if not limit:
+        reason = "No tools were wanted."
+    elif not words(query):
+        reason = "The request has no words."
+    elif options.abstain and not wanted(query):
+        reason = "The request only says what not to do."
+    else:
         return None
-    reason = "The request has no words." if limit else "No tools were wanted."
     return SearchResult(hits=(), confidence=0.0, path="none", took_ms=0.0, reason=reason)
 
 

@@ -3,33 +3,26 @@
 import pytest
 from hypothesis import given, strategies as st
 
+from tests.support.search import make
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.negation import wanted
 from toolcrib.search.query import SearchOptions
-from toolcrib.tools.tool import Risk, Tool
-
-
-async def _nothing(arguments: object, context: object = None, /) -> str:
-    return "done"
-
-
-def tool(name: str, description: str, risk: Risk = Risk.SAFE) -> Tool:
-    return Tool(name=name, description=description, call=_nothing, parameters={"type": "object"}, risk=risk)
+from toolcrib.tools.tool import Risk
 
 
 def desk() -> ToolIndex:
     return ToolIndex(
         Catalog(
             [
-                tool("create_ticket_reply", "Write a reply to the customer of a ticket."),
-                tool("close_ticket", "Close a ticket that is solved."),
-                tool("send_newsletter", "Send the newsletter to all subscribers."),
-                tool("publish_post", "Publish a blog post."),
-                tool("find_document", "Find contracts and other documents by their words."),
-                tool("empty_trash", "Delete all documents in the trash for good.", Risk.DESTRUCTIVE),
-                tool("send_email", "Send an e-mail."),
-                tool("git_log", "Show the commits of a repository."),
+                make("create_ticket_reply", "Write a reply to the customer of a ticket."),
+                make("close_ticket", "Close a ticket that is solved."),
+                make("send_newsletter", "Send the newsletter to all subscribers."),
+                make("publish_post", "Publish a blog post."),
+                make("find_document", "Find contracts and other documents by their words."),
+                make("empty_trash", "Delete all documents in the trash for good.", risk=Risk.DESTRUCTIVE),
+                make("send_email", "Send an e-mail."),
+                make("git_log", "Show the commits of a repository."),
             ]
         )
     )
@@ -144,7 +137,7 @@ def test_a_word_with_a_hyphen_is_the_word_without() -> None:
 
 
 def test_a_clitic_is_no_word() -> None:
-    catalog = Catalog([tool("users", "The user's settings."), tool("invoices", "Invoices of a client.")])
+    catalog = Catalog([make("users", "The user's settings."), make("invoices", "Invoices of a client.")])
     found = ToolIndex(catalog, options=SearchOptions(arms="lexical", abstain=False)).search("the client's invoices")
     assert found.names == ("invoices",)
 

@@ -209,8 +209,13 @@ async def test_it_is_what_was_spoken_of_and_else_nothing(cms: Talk) -> None:
     assert written(cms) == []
 
 
+async def test_what_is_forbidden_is_neither_done_nor_offered(cms: Talk) -> None:
+    assert "cms_deletePage" not in await cms.say("Don't delete the Contact page")
+    assert (written(cms), cms.session.confirmations) == ([], ())
+
+
 async def test_up_to_four_choices_are_offered_and_taken_by_number(cms: Talk, one_cms: Cms) -> None:
-    answer = await cms.say("Don't delete the Contact page")
+    answer = await cms.say("delete the Contact page and its newsletter")
     assert "1. **cms_deletePage**" in answer
     assert "5. " not in answer
     await cms.say("1")

@@ -33,7 +33,12 @@ def test_every_python_block_is_a_tested_file(page: Path) -> None:
 # These start servers or run commands.
 STARTING = {
     "docs_src/frameworks/durable.py",
-    *("docs_src/gateway/confirmation.py", "docs_src/gateway/in_process.py", "docs_src/modules/catalog.py"),
+    *(
+        "docs_src/gateway/confirmation.py",
+        "docs_src/gateway/in_process.py",
+        "docs_src/gateway/profiles.py",
+        "docs_src/modules/catalog.py",
+    ),
     *("docs_src/modules/command.py", "docs_src/sources/down.py", "docs_src/sources/mcp_servers.py"),
     *("docs_src/yaml_app/log.py", "docs_src/yaml_app/run.py", "docs_src/yaml_app/secrets.py"),
 }

@@ -32,7 +32,10 @@ AT_LOAD: dict[str, set[str]] = {
     "apps": {
         "agent", "catalog", "credentials", "discovery", "policy", "search", "sources", "stores", "tools", "yaml_file",
     },
-    "gateway": {"_connections", "catalog", "discovery", "policy", "search", "serving", "sources", "tools"},
+    "gateway": {
+        "_connections", "catalog", "credentials", "discovery", "policy", "search", "serving", "sources", "tools",
+        "yaml_file",
+    },
     "server": {
         "_connections", "agent", "catalog", "discovery", "evals", "memory", "policy", "search", "serving", "stores",
         "tools",

@@ -47,10 +47,15 @@ class WireServer:
     """A provider on loopback, for `with`: `url` is the `base_url` of an OpenAI client, `origin` that of Anthropic's.
 
     The script is a list, one answer for each request, or a function that reads the request, for many talks at once. A
-    request after the last answer gets status 400, which no SDK retries.
+    request after the last answer gets status 400, which no SDK retries. `models` are listed as such servers list them,
+    and with a `key` every request without it is refused.
     """
 
-    def __init__(self, script: Script) -> None:
+    def __init__(
+        self, script: Script = (), *, models: Iterable[str] | None = (), owner: str = "", key: str | None = None
+    ) -> None:
+        self.models = None if models is None else [{"id": one, "object": "model", "owned_by": owner} for one in models]
+        self.key = key
         self.requests: list[Recorded] = []
         self._answer = script if callable(script) else _one_by_one(script)
         self._gates: list[threading.Event] = []
@@ -61,6 +66,10 @@ class WireServer:
     @property
     def origin(self) -> str:
         return f"http://127.0.0.1:{self._http.server_port}"
+
+    @property
+    def port(self) -> int:
+        return self._http.server_port
 
     @property
     def url(self) -> str:
@@ -120,8 +129,25 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: _Http  # pyright: ignore[reportIncompatibleVariableOverride] - nothing else makes one
 
+    def do_GET(self) -> None:
+        if self._is_refused():
+            return
+        if self.path == "/v1/models":
+            self._send(200, json.dumps({"object": "list", "data": self.server.wire_server.models}))
+        else:
+            self._send(404, json.dumps(openai_chat.error(404, f"There is no {self.path}.")))
+
+    def _is_refused(self) -> bool:
+        key = self.server.wire_server.key
+        if key is None or self.headers.get("authorization") == f"Bearer {key}":
+            return False
+        self._send(401, json.dumps(openai_chat.error(401, "Invalid API key.")))
+        return True
+
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"]))
+        if self._is_refused():
+            return
         wire = PATHS.get(self.path.partition("?")[0])
         if wire is None:
             self._send(404, json.dumps(openai_chat.error(404, f"There is no {self.path}.")))

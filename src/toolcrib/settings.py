@@ -5,6 +5,8 @@
 | `TOOLCRIB_CACHE`          | folder for what can be made again, such as vectors | the user's cache folder        |
 | `TOOLCRIB_STORE`          | keeps sessions: a file, or `postgresql://...`      | in the user's data folder      |
 | `TOOLCRIB_MODEL`          | model that talks, such as `openai:gpt-5.4`         | by the key set, else `offline` |
+| `TOOLCRIB_LOCAL_PORTS`    | ports of this machine on which `local` looks       | `11434 1234 8080 8000`         |
+| `TOOLCRIB_LOCAL_KEY`      | key of the model server on this machine            | it is asked without            |
 | `TOOLCRIB_MODE`           | `direct`, `compact`, `discovery` or `auto`         | what the app or `--mode` says  |
 | `TOOLCRIB_LEARN`          | `1`: tools that were found and used rank higher    | what the app says              |
 | `TOOLCRIB_TOKEN`          | tokens that open the server, or `tenant:token`     | none: this machine only        |
@@ -43,6 +45,7 @@ MODE_VARIABLE = "TOOLCRIB_MODE"
 KEY_PREFIX = "TOOLCRIB_KEY_"
 CREDENTIAL_PREFIX = "TOOLCRIB_CREDENTIAL_"
 OFFLINE = "offline"  # the brain without a language model
+LOCAL = "local"  # a model of a server on this machine
 MODEL_BY_KEY = {"OPENAI_API_KEY": "openai:gpt-5.4-mini", "ANTHROPIC_API_KEY": "anthropic:claude-sonnet-5-5"}
 
 
@@ -53,6 +56,9 @@ class Settings:
     cache: Path
     store: str | None = field(default=None, repr=False)  # a file, or the URL of a database, with its password
     model: str = OFFLINE
+    model_keys: tuple[str, ...] = ()  # the variables with a provider's key that are set
+    local_ports: tuple[int, ...] = ()
+    local_key: str | None = field(default=None, repr=False)
     mode: str | None = None
     learn: bool = False
     tokens: tuple[str, ...] = field(default=(), repr=False)
@@ -76,6 +82,9 @@ class Settings:
             cache=_folder(variables["TOOLCRIB_CACHE"]) if "TOOLCRIB_CACHE" in variables else _user_cache(),
             store=variables.get("TOOLCRIB_STORE"),
             model=variables.get("TOOLCRIB_MODEL") or _model_by_key(variables),
+            model_keys=tuple(key for key in MODEL_BY_KEY if key in variables),
+            local_ports=_ports(variables.get("TOOLCRIB_LOCAL_PORTS", "")),
+            local_key=variables.get("TOOLCRIB_LOCAL_KEY"),
             mode=variables.get(MODE_VARIABLE),
             learn=variables.get("TOOLCRIB_LEARN") == "1",
             tokens=tuple(variables.get("TOOLCRIB_TOKEN", "").split()),
@@ -149,6 +158,12 @@ def variable(name: str, environment: Mapping[str, str] = os.environ) -> str | No
 
 def _model_by_key(variables: Mapping[str, str]) -> str:
     return next((model for key, model in MODEL_BY_KEY.items() if key in variables), OFFLINE)
+
+
+def _ports(text: str) -> tuple[int, ...]:
+    """The ports in a text; what is none is left out."""
+    numbers = (int(word) for word in re.split(r"[\s,]+", text) if word.isascii() and word.isdigit())
+    return tuple(number for number in numbers if 0 < number < 65_536)
 
 
 def _folder(text: str) -> Path:

@@ -56,13 +56,13 @@ def test_a_missing_key_is_told_with_the_variable(monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ModelError, match="OPENAI_API_KEY") as refused:
         model_for("openai:gpt-5.4")
-    assert refused.value.hint == "Set that variable, or use the model 'offline', which needs no key."
+    assert refused.value.hint == "Set that variable, or use the model 'local' or 'offline', which need no key."
 
 
 def test_an_unknown_model_is_told() -> None:
     with pytest.raises(ModelError, match="'gpt' cannot be used") as refused:
         model_for("gpt")
-    assert refused.value.hint == "Name a provider and a model, such as 'openai:gpt-5.4', or use 'offline'."
+    assert refused.value.hint == "Name a provider and a model, such as 'openai:gpt-5.4', or use 'local' or 'offline'."
 
 
 def test_a_provider_without_its_package_is_told() -> None:

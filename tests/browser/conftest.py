@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from benchmarks.wire import Turn, WireServer
 from tests.support import PATIENCE, ROOT
 
 WAIT_MS = 60_000  # the longest that anything may take on a busy machine
@@ -39,11 +40,18 @@ def browser(chromium: str) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def demo(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def local_model() -> Iterator[WireServer]:
+    """A model server of this machine, as Ollama would be one."""
+    with WireServer(lambda request: Turn("Hello from this machine."), models=["tiny:1b"], owner="library") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def demo(chromium: str, local_model: WireServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The CMS demo on the offline brain: its address. Tests share it, so each changes something of its own."""
     folder = tmp_path_factory.mktemp("cms")
     command = [str(Path(sys.executable).with_name("toolcrib")), "demo", "--port", "0", "--no-browser"]
-    with _served(command, folder) as address:
+    with _served(command, folder, TOOLCRIB_LOCAL_PORTS=str(local_model.port)) as address:
         yield address
 
 
@@ -56,8 +64,8 @@ def scripted(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 @contextmanager
-def _served(command: list[str], folder: Path) -> Generator[str]:
-    environment = {**os.environ, "TOOLCRIB_CMS_DATA": str(folder), "TOOLCRIB_MODEL": "offline"}
+def _served(command: list[str], folder: Path, **variables: str) -> Generator[str]:
+    environment = {**os.environ, "TOOLCRIB_CMS_DATA": str(folder), "TOOLCRIB_MODEL": "offline", **variables}
     log = (folder / "server.log").open("w", encoding="utf-8")
     with (
         log,

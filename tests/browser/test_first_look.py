@@ -71,3 +71,15 @@ def test_the_documentation_is_read_without_asking_anybody_else(context: BrowserC
     page.get_by_role("link", name="Why was my tool not found?").first.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Why was my tool not found?")
     expect(page.locator("pre").first).to_contain_text('toolcrib search "I need my taxi fare back"')
+
+
+def test_a_model_on_this_machine_is_found_when_asked_for_and_answers(page: Page) -> None:
+    picker = page.get_by_role("combobox", name="Model")
+    expect(picker).to_have_value("offline")
+    expect(picker.get_by_role("option", name="local:tiny:1b")).to_have_count(0)
+    picker.select_option("Look on this machine…")
+    expect(picker.get_by_role("option", name="local:tiny:1b")).to_have_count(1)
+    picker.select_option("local:tiny:1b")
+    expect(say(page, "hello")).to_contain_text("Hello from this machine.")
+    picker.select_option("offline")
+    expect(say(page, "hello")).to_contain_text("I am the offline brain")

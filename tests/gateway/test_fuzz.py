@@ -23,6 +23,7 @@ from toolcrib.catalog.catalog import Catalog
 from toolcrib.catalog.oddities import oddities
 from toolcrib.discovery.render import signature_line, specification
 from toolcrib.errors import GatewayError, SourceError
+from toolcrib.gateway.resources import Reader
 from toolcrib.gateway.server import Gateway
 from toolcrib.policy.coverage import judge
 from toolcrib.policy.reading import read_policy
@@ -149,7 +150,7 @@ def bent_readables(chance: random.Random, folder: Path) -> None:
     for one in (*resources.resources(toolbox), *resources.templates(toolbox)):
         uri = one.uri if isinstance(one, mcp_types.Resource) else one.uri_template
         with suppress(MCPError):  # what no server has
-            resources.find(toolbox, chance.choice((uri, torn(uri, chance), f"s+{uri}")))
+            resources.find(Reader(toolbox, "fuzz"), chance.choice((uri, torn(uri, chance), f"s+{uri}")))
     for tool in catalog:
         assert pin_of(tool).digest
         assert len(specification(tool)) < 40_000

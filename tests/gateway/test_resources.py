@@ -21,6 +21,7 @@ from mcp_types import (
 from tests.support.gateway import ERAS, SOON, call, entry, in_memory, made_gateway, text
 from tests.support.mcp_source import offering
 from toolcrib.gateway import resources
+from toolcrib.gateway.resources import Reader
 from toolcrib.gateway.server import Gateway
 from toolcrib.policy.policy import Policy, Rule
 from toolcrib.sources.mcp.source import McpSource
@@ -167,7 +168,7 @@ async def test_links_of_a_result_are_read_by_who_got_the_result() -> None:
         assert text(await call(client, "read_resource", {"uri": "made://today/1"})) == "content of made://today/1"
         assert contents(await client.read_resource("made://today/1")) == ["content of made://today/1"]
         with pytest.raises(MCPError, match="There is no resource"):
-            await gateway.resources.read(gateway.toolbox("somebody else"), "made://today/1")
+            await gateway.resources.read(Reader(gateway.toolbox(), "somebody else"), "made://today/1")
 
 
 async def test_the_page_of_a_tool_can_be_read() -> None:

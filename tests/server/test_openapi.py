@@ -52,6 +52,7 @@ def test_every_operation_is_explained(document: dict[str, Any]) -> None:
     assert [name for name, said in operations.items() if not said.get("description") or not said.get("tags")] == []
     assert set(operations) == {
         "GET /api/app",
+        "GET /api/models",
         "POST /api/sessions",
         "GET /api/sessions",
         "GET /api/sessions/{session}",

@@ -1,4 +1,4 @@
-"""Models: one by name at any provider, one at an OpenAI-compatible address, or none (`offline`)."""
+"""Models: by name at any provider, at an OpenAI-compatible address, on this machine (`local`), or none (`offline`)."""
 
 import asyncio
 import re
@@ -17,7 +17,7 @@ from pydantic_ai.models.wrapper import WrapperModel
 from toolcrib.discovery.native import Wire
 from toolcrib.discovery.protocols import Delivery, delivery_for
 from toolcrib.errors import ModelError, ModelKeyError, ToolcribError
-from toolcrib.settings import OFFLINE
+from toolcrib.settings import LOCAL, MODEL_BY_KEY, OFFLINE, Settings
 from toolcrib.tools.text import clean
 
 _MOST_QUOTED_CHARACTERS = 300
@@ -69,6 +69,14 @@ def without_secrets(text: str) -> str:
 def _api_fault(error: pydantic_ai.ModelAPIError, model: str) -> Fault:
     code = error.status_code if isinstance(error, pydantic_ai.ModelHTTPError) else 0
     status = f" ({code})" if code else ""
+    if _NO_TOOLS.search(f"{error} {getattr(error, 'body', '')}"):
+        return Fault(message=f"{model} cannot call tools{status}.", hint=_TOOLS)
+    if is_local(model) and isinstance(error, pydantic_ai.ModelConnectionError):
+        return Fault(message=f"The server of {model} does not answer.", hint=_RESTART, is_transient=True)
+    if is_local(model) and code in (401, 403):
+        return Fault(
+            message=f"The server of {model} refused the key{status}.", hint="Set TOOLCRIB_LOCAL_KEY to its key."
+        )
     for kind, codes, template, hint, is_transient in _API_FAULTS:
         if isinstance(error, kind) or code in codes:
             message = f"{template.format(model=model)}{status}."
@@ -79,6 +87,24 @@ def _api_fault(error: pydantic_ai.ModelAPIError, model: str) -> Fault:
         hint="Check the model's name and settings.",
         is_transient=not code,
     )
+
+
+# How Ollama, llama.cpp, vLLM and others say that a model, or a server as it was started, takes no tools.
+_NO_TOOLS = re.compile(
+    r"does(?:n't| not) support (?:tool|function)|(?:tool|function)[- _]?(?:use|call(?:s|ing)?) (?:is|are) not supported"
+    r"|tools? param requires|tool choice requires|enable-auto-tool-choice|not support tool",
+    re.IGNORECASE,
+)
+_TOOLS = (
+    "Choose a model with tool calling, such as `qwen3` or `gpt-oss`; llama.cpp needs `--jinja`, vLLM "
+    "`--enable-auto-tool-choice` with a `--tool-call-parser`."
+)
+_RESTART = "Start it again, such as with `ollama serve`, or use the model 'offline'."
+
+
+def is_local(name: str) -> bool:
+    """Whether a model runs on this machine, by its name."""
+    return name.partition(":")[0] == LOCAL
 
 
 _API_FAULTS = (
@@ -136,8 +162,9 @@ _NO_KEY = "none"  # servers that need no key still want the header
 
 
 def model_for(model: Model | str, *, base_url: str | None = None, api_key: str | None = None) -> Model:
-    """The model of a name such as `openai:gpt-5.4`, `anthropic:claude-sonnet-5-5`, `ollama:qwen3`, or `offline`.
+    """The model of a name: `openai:gpt-5.4`, `anthropic:claude-sonnet-5-5`, `local`, `local:qwen3`, `offline`.
 
+    `local` asks the usual ports of this machine for a server that speaks OpenAI's wire, and takes its first model.
     With `base_url`, the name is a model of that OpenAI-compatible server, in front of it perhaps the wire it speaks:
     `openai-chat:` (unless given), `openai-responses:` or `anthropic:`. A key from the environment is not sent there,
     because it was made for another host: give `api_key`.
@@ -146,6 +173,8 @@ def model_for(model: Model | str, *, base_url: str | None = None, api_key: str |
         return model
     if model == OFFLINE:
         return _offline()
+    if base_url is None and is_local(model):
+        return _local(model)
     try:
         return infer_model(model) if base_url is None else _at(base_url, model, api_key or _NO_KEY)
     except UserError as error:  # an unknown name, or no key
@@ -157,8 +186,8 @@ def model_for(model: Model | str, *, base_url: str | None = None, api_key: str |
 
 
 _KEY = re.compile(r"\b[A-Z][A-Z0-9_]*_(?:API_KEY|KEY|TOKEN)\b")  # the variable that a provider misses
-_SET_KEY = "Set that variable, or use the model 'offline', which needs no key."
-_NAME = "Name a provider and a model, such as 'openai:gpt-5.4', or use 'offline'."
+_SET_KEY = "Set that variable, or use the model 'local' or 'offline', which need no key."
+_NAME = "Name a provider and a model, such as 'openai:gpt-5.4', or use 'local' or 'offline'."
 _INSTALL = "Install the provider's package, or use 'offline', which needs none."
 
 
@@ -184,6 +213,35 @@ class KeyedModel(WrapperModel):
 
     async def _keyed(self) -> Model:
         return await asyncio.to_thread(self._with_key)  # a keyring may ask its owner first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelChoice:
+    """A model that can be used here, and what makes it so: `key`, `local` or `rules`."""
+
+    name: str
+    by: str
+    note: str = ""
+
+
+def available_models(settings: Settings | None = None, *, local: bool = False) -> list[ModelChoice]:
+    """The models whose key is set, with `local` also those of servers on this machine, and the offline brain."""
+    given = settings or Settings.from_environment()
+    choices = [ModelChoice(name=given.model, by="key")] if given.model not in (OFFLINE, LOCAL) else []
+    choices += [
+        ModelChoice(name=name, by="key", note=key)
+        for key, name in MODEL_BY_KEY.items()
+        if key in given.model_keys and name != given.model
+    ]
+    if local:
+        from toolcrib.agent.local_models import find_local_servers
+
+        choices += [
+            ModelChoice(name=f"{LOCAL}:{model}", by="local", note=f"{server.name} at {server.url}")
+            for server in find_local_servers(given)
+            for model in server.models
+        ]
+    return [*choices, ModelChoice(name=OFFLINE, by="rules", note="no language model")]
 
 
 def wire_of(model: AbstractModel) -> Wire:
@@ -250,6 +308,24 @@ _COMPATIBLE: Any = {"openai_chat_supports_max_completion_tokens": False}
 def _is_openai(base_url: str) -> bool:
     host = urlsplit(base_url).hostname or ""
     return host == "openai.com" or host.endswith((".openai.com", ".openai.azure.com"))
+
+
+def _local(name: str) -> Model:
+    """A model of a server on this machine."""
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    from toolcrib.agent.local_models import choose_local
+
+    class LocalProvider(OpenAIProvider):
+        @property
+        def name(self) -> str:
+            return LOCAL
+
+    settings = Settings.from_environment()
+    model, server = choose_local(name, settings)
+    provider = LocalProvider(base_url=server.url, api_key=settings.local_key or _NO_KEY)
+    return OpenAIChatModel(model, provider=provider, profile=_COMPATIBLE)
 
 
 def _offline() -> Model:

@@ -57,8 +57,9 @@ def chat(
     Example: `toolcrib chat --from examples/office --message "book a room for Friday"`
 
     Args:
-        model: For example `openai:gpt-5.4`, `anthropic:claude-sonnet-5-5`, `ollama:qwen3`, or `offline`, which is not a
-            language model and needs no key. By default TOOLCRIB_MODEL, else by the key that is set, else `offline`.
+        model: For example `openai:gpt-5.4`, `anthropic:claude-sonnet-5-5`, `local` (a model server on this machine),
+            `local:qwen3`, or `offline`, which is not a language model and needs no key. By default TOOLCRIB_MODEL,
+            else by the key that is set, else `offline`.
         session: The session's name, to continue it later; it is created if it does not exist.
         surface: How the model finds tools.
         message: Send this message, print the answer and exit.

@@ -39,7 +39,9 @@ from toolcrib.errors import GatewayError, require
 from toolcrib.settings import Settings, is_postgres
 
 if TYPE_CHECKING:
-    from toolcrib.gateway.server import Gateway, SurfaceName
+    from toolcrib.gateway.profiles import SurfaceName
+    from toolcrib.gateway.server import Gateway
+    from toolcrib.gateway.setup import Setup
     from toolcrib.serving import Options
 
 
@@ -110,6 +112,8 @@ def install(
     *config: Path,
     lock: LockPlace = None,
     policy: Path | None = None,
+    setup: Path | None = None,
+    profile: str | None = None,
     surface: Literal["search", "browse"] = "search",
     activate: Flag = False,
     file: FileHere = None,
@@ -127,6 +131,8 @@ def install(
         config: Files that name the servers behind the gateway; `.mcp.json` if none is given.
         lock: The file of approved definitions; by default, one in your data folder.
         policy: As in `toolcrib gateway`.
+        setup: As in `toolcrib gateway`.
+        profile: As in `toolcrib gateway`: what this client gets.
         surface: As in `toolcrib gateway`.
         activate: As in `toolcrib gateway`.
         file: The client's file, if it is not in its usual place.
@@ -140,6 +146,8 @@ def install(
     place = lock or str(default_lock(config or (Path(DEFAULT),)))
     options = ["--lock", place if is_postgres(place) or place == OFF else str(Path(place).expanduser().absolute())]
     options += ["--policy", str(policy.expanduser().absolute())] if policy else []
+    options += ["--setup", str(setup.expanduser().absolute())] if setup else []
+    options += ["--profile", profile] if profile else []
     options += ["--surface", surface] if surface != "search" else []
     options += ["--activate"] if activate else []
     entry = clients.entry(known, [*paths, *options])
@@ -159,7 +167,6 @@ def install(
 OFF = "off"
 _UNREACHABLE = 4  # the exit code of --dry-run when a server is down
 HOST = "127.0.0.1"
-CALLER = "http"  # who has a token without a name
 
 DryRun: TypeAlias = Annotated[bool, Parameter(name=("--dry-run", "--check"), negative=(), show_default=False)]
 
@@ -174,6 +181,8 @@ def gateway(
     surface: Literal["search", "browse"] = "search",
     activate: Flag = False,
     policy: Path | None = None,
+    setup: Path | None = None,
+    profile: str | None = None,
     lock: LockPlace = None,
     require_review: Flag = False,
     catalog: SharedCatalogPlace = None,
@@ -204,6 +213,9 @@ def gateway(
         activate: Add found tools to the client's own list, session by session, for clients of the older protocol
             (2025-11-25). Without it, and in the newer protocol, the list never changes.
         policy: A YAML file with rules for which tools are allowed, need confirmation, are denied or hidden.
+        setup: A YAML file with profiles: servers, tools, rules and surface of each. Over HTTP a client chooses one by
+            its address, such as `/mcp/design`.
+        profile: The profile that clients get which choose none: `default` of the file, otherwise everything.
         lock: A file of approved definitions. The first start writes it from what the servers list; a tool
             that is new or changed later is held back until `toolcrib gateway approve`. Gateways on several machines
             share `postgresql://user@host/database#name`.
@@ -224,6 +236,8 @@ def gateway(
         dry_run: Start every server once, show what would be served and what is held back, and exit.
     """
     require("gateway", "The gateway")
+    from toolcrib.gateway.setup import Setup, read_setup
+
     settings = Settings.from_environment()
     if lock is not None and catalog is not None:
         hint = "Review changes with `toolcrib catalog publish --review`, and leave out --lock."
@@ -246,6 +260,8 @@ def gateway(
         catalog=catalog,
         surface=surface,
         policy=policy,
+        setup=read_setup(setup) if setup else Setup(),
+        profile=profile,
         lock=lock,
         seconds=timeout,
         remember=not dry_run,
@@ -286,6 +302,8 @@ def make_gateway(
     catalog: str | None = None,
     surface: "SurfaceName" = "search",
     policy: Path | None = None,
+    setup: "Setup | None" = None,
+    profile: str | None = None,
     lock: str | None = None,
     seconds: float = SECONDS,
     remember: bool = False,
@@ -345,6 +363,8 @@ def make_gateway(
         waiting_calls=WaitingCalls(settings.confirmations, label=label, seconds=chosen.gateway.answer_seconds),
         let_models_confirm=let_models_confirm,
         status_file=StatusFile(settings.gateways, label=label, transport=transport) if transport else None,
+        profiles=setup.profiles if setup else None,
+        profile=profile,
     )
 
 
@@ -375,6 +395,7 @@ def _options(
     origins: Sequence[str],
     limits: Sequence[str],
 ) -> "Options":
+    from toolcrib.gateway.http import UNNAMED
     from toolcrib.gateway.limits import ChosenLimits
     from toolcrib.serving import Options, is_loopback
 
@@ -382,10 +403,12 @@ def _options(
         made = secrets.token_urlsafe(24)
         note(f"No token was given. This one is good until the gateway ends: {made}")
         tokens = (made,)
+    if UNNAMED in tenants(tokens).values():
+        raise GatewayError(f"No token can be named {UNNAMED!r}.", hint="Give it another name, or none.")
     options = Options(
         host=host,
         port=port,
-        tokens={secret: name or CALLER for secret, name in tenants(tokens).items()},
+        tokens={secret: name or UNNAMED for secret, name in tenants(tokens).items()},
         hosts=frozenset(name.casefold() for name in hosts),
         origins=frozenset(origin.rstrip("/") for origin in origins),
         body_bytes=4 << 20,

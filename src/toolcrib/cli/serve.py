@@ -10,6 +10,7 @@ import urllib.request
 import webbrowser
 from collections.abc import Iterable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING, Annotated
@@ -111,6 +112,7 @@ def serve(
         served = _shared(catalog, source, mcp, model, store, settings, embedder, index, mode)
     else:
         served = _tools(source, model, store, settings, embedder, mode)
+        served = replace(served, choose_model=not options.tokens)  # who talks is on this machine
     from toolcrib.serving import bind_socket
 
     run_server(served, options, bind_socket(options))
@@ -241,6 +243,7 @@ SESSIONS = "sessions.db"
 
 def demo(
     *,
+    model: str | None = None,
     port: int = PORT,
     reset: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     browser: Annotated[bool, Parameter(negative="--no-browser")] = True,
@@ -250,9 +253,10 @@ def demo(
     Its data is in one folder (TOOLCRIB_CMS_DATA, else in the user's data folder) and stays for the next time. Without
     an API key or TOOLCRIB_MODEL, the offline brain takes the place of a language model.
 
-    Example: `toolcrib demo --port 9000`
+    Example: `toolcrib demo --model local`
 
     Args:
+        model: As in `toolcrib chat`. The page can choose another one.
         port: The port; 0 picks a free one.
         reset: Delete all changes and conversations of earlier runs first.
         browser: Open the page.
@@ -269,7 +273,8 @@ def demo(
         show(running, browser=browser)
         return 0
     taken = bind_socket(options)  # before anything is changed: another program may have the port
-    served = _demo(Settings.from_environment(), reset)
+    settings = Settings.from_environment()
+    served = _demo(replace(settings, model=model or settings.model), reset)
     brain = "offline: rules, no language model" if served.model == OFFLINE else served.model
     talk = (
         f'1. Ask "{SUGGESTIONS[0]}", or in any language: "{SUGGESTIONS[1]}". ({brain})',
@@ -310,6 +315,7 @@ def _demo(settings: Settings, reset: bool) -> "Served":
         suggestions=SUGGESTIONS,
         remarks=REMARKS,
         site=cms.render_site,
+        choose_model=True,
     )
 
 

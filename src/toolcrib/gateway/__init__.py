@@ -13,11 +13,16 @@ from toolcrib._lazy import lazy_names
 if TYPE_CHECKING:
     from toolcrib.gateway.limits import GatewayLimits as GatewayLimits
     from toolcrib.gateway.pending import WaitingCalls as WaitingCalls
+    from toolcrib.gateway.profiles import Profile as Profile
     from toolcrib.gateway.server import Gateway as Gateway
+    from toolcrib.gateway.setup import Setup as Setup, read_setup as read_setup
 
 _HOMES = {
     "Gateway": "toolcrib.gateway.server",
     "GatewayLimits": "toolcrib.gateway.limits",
+    "Profile": "toolcrib.gateway.profiles",
+    "Setup": "toolcrib.gateway.setup",
     "WaitingCalls": "toolcrib.gateway.pending",
+    "read_setup": "toolcrib.gateway.setup",
 }
 __getattr__, __dir__ = lazy_names(__name__, _HOMES, extra="gateway")

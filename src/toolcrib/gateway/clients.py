@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeGuard, cast
 import mcp_types
 from mcp import MCPError
 from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.auth.provider import AccessToken
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import NotificationOptions, Server
@@ -18,6 +19,7 @@ from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from toolcrib import credentials
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.confirmation import digest
 from toolcrib.discovery.handover import Discovered
@@ -41,21 +43,47 @@ def can_elicit(capabilities: mcp_types.ClientCapabilities | None) -> bool:
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 
-LOCAL = "local"  # the only caller on stdio
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who calls: what the gateway keeps for somebody belongs to this name, and to nobody else."""
+
+    name: str
+    role: str | None  # in the policy
+    user: str  # whose credentials its calls use
+    profile: str | None = None  # None is what clients get that choose none
+
+
+LOCAL = Caller(name="local", role="local", user=credentials.LOCAL)  # the only caller on stdio
+
+
+class CallerToken(AccessToken):
+    """Carries a caller through the SDK, which binds sessions to `client_id`. The token itself is not passed on."""
+
+    caller: Caller
+
+    @classmethod
+    def of(cls, caller: Caller) -> "CallerToken":
+        return cls(token="", client_id=f"{caller.profile or ''}/{caller.name}", scopes=[], caller=caller)
 
 
 @dataclass(frozen=True, slots=True)
 class CallerContext:
     """The caller of one request."""
 
-    name: str
+    caller: Caller
     request: Context
 
     @classmethod
     def of(cls, request: Context) -> "CallerContext":
         """The caller of this request. Over HTTP the bearer token identifies it."""
         token = get_access_token()
-        return cls(token.client_id if token else LOCAL, request)
+        return cls(token.caller if isinstance(token, CallerToken) else LOCAL, request)
+
+    @property
+    def name(self) -> str:
+        """The name of the caller."""
+        return self.caller.name
 
     @property
     def is_modern(self) -> bool:
@@ -260,7 +288,7 @@ class LegacySession:
 class LegacySessions:
     """The open sessions of the older protocol."""
 
-    def __init__(self, catalog: Catalog, make_toolbox: Callable[[str], Toolbox]) -> None:
+    def __init__(self, catalog: Catalog, make_toolbox: Callable[[Caller], Toolbox]) -> None:
         self._catalog = catalog
         self._make_toolbox = make_toolbox
         self._open: dict[LegacySession, None] = {}
@@ -284,7 +312,7 @@ class LegacySessions:
             return None
         connection = caller.connection
         if _KEY not in connection.state:
-            session = LegacySession(self._make_toolbox(caller.name), connection, can_elicit=caller.can_elicit)
+            session = LegacySession(self._make_toolbox(caller.caller), connection, can_elicit=caller.can_elicit)
             connection.state[_KEY] = session
             self._open[session] = None
             connection.exit_stack.callback(self._open.pop, session, None)

@@ -4,18 +4,20 @@ Everything else is the SDK's: both protocols on one path, `/mcp`.
 """
 
 import logging
+from dataclasses import replace
 
 import uvicorn
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from toolcrib._connections import Connections, LimitedServer
+from toolcrib.credentials import LOCAL as LOCAL_USER
 from toolcrib.errors import GatewayError
+from toolcrib.gateway.clients import Caller, CallerToken
 from toolcrib.gateway.server import Gateway
 from toolcrib.gateway.status import prometheus, status_of
 from toolcrib.serving import BACKLOG, Options, RateLimiter, TokenTable, retry_after
@@ -25,6 +27,7 @@ PATH = "/mcp"
 HEALTH = "/health"
 STATUS = "/status"
 METRICS = "/metrics"
+UNNAMED = "http"  # who has a token without a name: whoever runs the gateway
 logger = logging.getLogger(__name__)
 
 
@@ -57,18 +60,26 @@ class Guard:
             return _error(403, "This origin is not allowed. Allow it with --allow-origin.")
         if scope["path"] == HEALTH:
             return JSONResponse({"status": "ok"})
-        caller = self._tokens.bearer(headers.get("authorization", ""))
-        if caller is None:
+        name = self._tokens.bearer(headers.get("authorization", ""))
+        if name is None:
             return _error(401, "A token is needed: `Authorization: Bearer ...`.", {"WWW-Authenticate": "Bearer"})
-        seconds = self._rates.wait_for(caller)
+        caller = Caller(name=name, role=name, user=LOCAL_USER if name == UNNAMED else name)
+        seconds = self._rates.wait_for(caller.name)
         if seconds:
             return _error(429, "Too many requests.", retry_after(seconds))
-        # The SDK binds sessions to this user. The token itself is not passed on.
         if scope["path"] == STATUS:
             return JSONResponse(status_of(self._gateway))
         if scope["path"] == METRICS:
             return Response(prometheus(status_of(self._gateway)), media_type="text/plain; version=0.0.4")
-        scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=caller, scopes=[]))
+        if scope["path"].startswith(f"{PATH}/"):
+            profile = str(scope["path"]).removeprefix(f"{PATH}/")
+            if profile not in self._gateway.profiles:
+                return _error(404, f"There is no profile {profile[:80]!r}.")
+            caller = replace(caller, profile=profile)
+            scope["path"], scope["raw_path"] = PATH, PATH.encode()
+        if not self._gateway.profile_of(caller).admits(caller.name, caller.role or ""):
+            return _error(403, "This token is for other profiles of the gateway.")
+        scope["user"] = AuthenticatedUser(CallerToken.of(caller))  # the SDK binds sessions to this user
         return None
 
 

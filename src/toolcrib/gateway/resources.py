@@ -8,7 +8,7 @@ and neither can pass for the other. Links in results can be read by whoever got 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import mcp_types
 from mcp import MCPError
@@ -42,6 +42,13 @@ Entry = TypeVar("Entry")
 Definition = TypeVar("Definition", mcp_types.Resource, mcp_types.ResourceTemplate, mcp_types.Prompt)
 
 
+class Reader(NamedTuple):
+    """Who lists or reads: what they may see, and whose links count."""
+
+    toolbox: Toolbox
+    caller: str
+
+
 class Resources:
     """What callers list and read. It holds nothing but the links that results gave to each caller."""
 
@@ -73,14 +80,14 @@ class Resources:
 
     # Requests
 
-    async def read(self, toolbox: Toolbox, uri: str) -> mcp_types.ReadResourceResult:
+    async def read(self, reader: Reader, uri: str) -> mcp_types.ReadResourceResult:
         """Read an address.
 
         Raises:
             MCPError: The caller may not read it, no server has it, or its server failed.
         """
         try:
-            connection, own = self.find(toolbox, uri)
+            connection, own = self.find(reader, uri)
             return await connection.read(own)
         except SourceError as error:
             raise failed(error) from None
@@ -135,14 +142,13 @@ class Resources:
         line = mcp_types.TextContent(type="text", text=LINKED.format(tool=READ_RESOURCE))
         return result.model_copy(update={"content": [*result.content, line]})
 
-    def reader(self, toolbox_of: Callable[[object], Toolbox]) -> Tool:
+    def reader(self, reader_of: Callable[[object], Reader]) -> Tool:
         """The tool by which a model reads what a result links to."""
 
         async def read(arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
             uri = str(arguments["uri"])
-            toolbox = toolbox_of(context)
             try:
-                connection, own = self.find(toolbox, uri)
+                connection, own = self.find(reader_of(context), uri)
                 answer = content_of_resource(await connection.read(own, context=context))
             except MCPError as error:
                 return ToolResult.failure(error.error.message)
@@ -170,12 +176,13 @@ class Resources:
         contested = any(other.source != tool.source for other in self._known.having(uri))
         return f"{self._label(tool.source)}+{uri}" if contested else uri
 
-    def find(self, toolbox: Toolbox, uri: str) -> tuple[McpConnection, str]:
+    def find(self, reader: Reader, uri: str) -> tuple[McpConnection, str]:
         """Where an address is read, and what its server calls it: one that is listed, that fits a template, a link.
 
         Raises:
             MCPError: The caller may not read it, or no server has it.
         """
+        toolbox = reader.toolbox
         label, plus, rest = uri.partition("+")
         named = [(name, rest) for name in self._sources if plus and self._label(name) == label]
         for source, plain in (*named, ("", uri)):
@@ -187,7 +194,7 @@ class Resources:
                 raise MCPError(mcp_types.INVALID_PARAMS, AMBIGUOUS.format(uri=plain[:200], options=options[:400]))
             if found:
                 return _allowed(toolbox, found[0], NOT_FOUND.format(uri=uri[:200])).connection, plain
-        linked = self._links.get((toolbox.role or "", uri)) or _page_of(toolbox, uri)
+        linked = self._links.get((reader.caller, uri)) or _page_of(toolbox, uri)
         if linked is None or not self._may_read(toolbox, self._sources[linked]):
             raise MCPError(mcp_types.INVALID_PARAMS, NOT_FOUND.format(uri=uri[:200]))
         return self._sources[linked].connection, uri

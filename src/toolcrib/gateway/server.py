@@ -8,15 +8,15 @@ import asyncio
 import json
 import logging
 import time
-from collections import Counter
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections import Counter, OrderedDict
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import mcp_types
 from mcp import MCPError
@@ -34,6 +34,7 @@ from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.errors import GatewayError
 from toolcrib.gateway.clients import (
     LOCAL,
+    Caller,
     CallerContext,
     Context,
     Conversation,
@@ -44,7 +45,8 @@ from toolcrib.gateway.clients import (
 from toolcrib.gateway.confirmation import Answer, Confirmations, PendingConfirmations, ask_user, pop_code, with_code
 from toolcrib.gateway.limits import GatewayLimits
 from toolcrib.gateway.pending import WaitingCalls
-from toolcrib.gateway.resources import Resources, page
+from toolcrib.gateway.profiles import Profile, SurfaceName, all_rules, check_servers, chosen
+from toolcrib.gateway.resources import Reader, Resources, page
 from toolcrib.gateway.rules import RuleWatch
 from toolcrib.gateway.status import Activity, StatusFile
 from toolcrib.gateway.subscriptions import Subscriptions
@@ -161,7 +163,8 @@ class ToolCache:
         return self._folder / f"{sha256(identity.encode()).hexdigest()[:32]}.json"
 
 
-SurfaceName: TypeAlias = Literal["search", "browse"]
+SURFACES: Mapping[SurfaceName, Callable[..., tuple[Tool, ...]]] = {"search": gateway_surface, "browse": browse_surface}
+_MOST_CALLERS = 1_000  # whose toolboxes are kept: they are made anew in a moment
 _TOOL_LIST_TTL_MILLISECONDS = 3_600_000
 SEARCH = "search_tools"
 TRUSTED = (
@@ -194,12 +197,19 @@ class Gateway:
         waiting_calls: WaitingCalls | None = None,
         let_models_confirm: bool = False,
         status_file: StatusFile | None = None,
+        profiles: Mapping[str, Profile] | None = None,
+        profile: str | None = None,
     ) -> None:
         self.sources = sources
         self.quarantine = quarantine
         allow_surface = Rule(Decision.ALLOW, source=SOURCE)
         self._policy = replace(policy, rules=(allow_surface, *policy.rules)) if policy else Policy()
-        self.rules = RuleWatch(self._policy, sources, quarantine)
+        self.profiles = dict(profiles or {})
+        self._profile = chosen(self.profiles, profile)
+        faces = {one.name: one for one in (*self.profiles.values(), self._profile)}.values()
+        check_servers(faces, [source.name for source in sources.sources])
+        self._policies = {one.name: one.policy(self._policy) for one in faces}
+        self.rules = RuleWatch(all_rules(self._policy, faces), sources, quarantine)
         self._surface: SurfaceName = surface
         self._tool_cache = tool_cache
         self._limits = limits or GatewayLimits()
@@ -215,13 +225,13 @@ class Gateway:
         self._suspended = SuspendedCalls()
         self._startup_wait = StartupWait(quarantine.catalog, self._limits.startup_wait_seconds)
         self.saving: list[asyncio.Task[None]] = []  # each task ends when the tools of its source are cached
-        self._toolboxes: dict[str, Toolbox] = {}
+        self._toolboxes: OrderedDict[Caller, Toolbox] = OrderedDict()
         self._noticed: set[str] = set()  # what was said to a model once
         self._legacy = LegacySessions(quarantine.catalog, self._make_toolbox) if activate else None
         self.resources = Resources(sources, quarantine.catalog)
         self._subscriptions = Subscriptions(sources, quarantine.catalog, self.resources)
         quarantine.catalog.add(self._large.tool())
-        quarantine.catalog.add(self.resources.reader(self._toolbox_of))
+        quarantine.catalog.add(self.resources.reader(self._reader_of))
         for source in sources.sources:
             if isinstance(source, McpSource):
                 source.relay_questions()
@@ -249,23 +259,26 @@ class Gateway:
         )
         self.server.tools_change = activate
 
-    def toolbox(self, caller: str = LOCAL) -> Toolbox:
-        """What a caller may see and call. The caller's name is its role in the policy."""
-        if caller not in self._toolboxes:
-            self._toolboxes[caller] = self._make_toolbox(caller)
-        return self._toolboxes[caller]
+    def profile_of(self, caller: Caller) -> Profile:
+        """The profile that a caller has chosen, or that is for those who chose none."""
+        return self._profile if caller.profile is None else self.profiles[caller.profile]
 
-    def _toolbox_of(self, context: object) -> Toolbox:
-        """The toolbox of whoever makes a call."""
-        return self.toolbox(context.name if isinstance(context, Conversation) else LOCAL)
+    def toolbox(self, caller: Caller = LOCAL) -> Toolbox:
+        """What a caller may see and call."""
+        toolbox = self._toolboxes.pop(caller, None) or self._make_toolbox(caller)
+        self._toolboxes[caller] = toolbox  # the last one is the most recently used
+        if len(self._toolboxes) > _MOST_CALLERS:
+            self._toolboxes.popitem(last=False)
+        return toolbox
 
-    def _make_toolbox(self, caller: str) -> Toolbox:
-        surface = gateway_surface if self._surface == "search" else browse_surface
+    def _make_toolbox(self, caller: Caller) -> Toolbox:
+        profile = self.profile_of(caller)
+        surface = SURFACES[profile.surface or self._surface]
         return Toolbox(
             self.quarantine.catalog,
             self._index,
-            policy=self._policy,
-            role=caller,
+            policy=self._policies[profile.name],
+            role=caller.role,
             surface=partial(surface, sources=self.sources.states),
             timeout_seconds=None,  # each source has its own time limit and reports more about it
         )
@@ -323,7 +336,9 @@ class Gateway:
     # Requests
 
     def _schema(self, name: str) -> Mapping[str, Any] | None:
-        return next((tool.parameters for tool in self.toolbox().surface if tool.name == name), None)
+        callers = (LOCAL, *(replace(LOCAL, profile=profile) for profile in self.profiles))
+        surfaces = (tool for caller in callers for tool in self.toolbox(caller).surface)
+        return next((tool.parameters for tool in surfaces if tool.name == name), None)
 
     async def _list_tools(
         self, ctx: Context, params: mcp_types.PaginatedRequestParams | None
@@ -331,7 +346,7 @@ class Gateway:
         caller = CallerContext.of(ctx)
         session = self._legacy.of(caller) if self._legacy else None
         codes = self.confirmations.let_models_confirm and not caller.can_elicit
-        listed = [_surface_tool(tool, codes=codes) for tool in self.toolbox().surface]
+        listed = [_surface_tool(tool, codes=codes) for tool in self.toolbox(caller.caller).surface]
         found = session.list_found() if session else ()
         return mcp_types.ListToolsResult(
             tools=[*listed, *(found_definition(tool, self._policy.risk_of(tool)) for tool in found)]
@@ -341,10 +356,10 @@ class Gateway:
         caller = CallerContext.of(ctx)
         if params.request_state in self._suspended:
             resumed = await self._suspended.resume(caller, params)
-            called = self._called(self.toolbox(caller.name), params.name, params.arguments or {})
+            called = self._called(self.toolbox(caller.caller), params.name, params.arguments or {})
             return self._answer(resumed, caller, called)
         session = self._legacy.of(caller) if self._legacy else None
-        toolbox = session.toolbox if session else self.toolbox(caller.name)
+        toolbox = session.toolbox if session else self.toolbox(caller.caller)
         name = params.name
         of_surface = name in (tool.name for tool in toolbox.surface)
         if not of_surface and name not in (tool.name for tool in (session.found if session else ())):
@@ -389,19 +404,19 @@ class Gateway:
     async def _list_resources(
         self, ctx: Context, params: mcp_types.PaginatedRequestParams | None
     ) -> mcp_types.ListResourcesResult:
-        shown, more = page(self.resources.resources(await self._reader(ctx)), params)
+        shown, more = page(self.resources.resources((await self._reader(ctx)).toolbox), params)
         return mcp_types.ListResourcesResult(resources=shown, next_cursor=more)
 
     async def _list_templates(
         self, ctx: Context, params: mcp_types.PaginatedRequestParams | None
     ) -> mcp_types.ListResourceTemplatesResult:
-        shown, more = page(self.resources.templates(await self._reader(ctx)), params)
+        shown, more = page(self.resources.templates((await self._reader(ctx)).toolbox), params)
         return mcp_types.ListResourceTemplatesResult(resource_templates=shown, next_cursor=more)
 
     async def _list_prompts(
         self, ctx: Context, params: mcp_types.PaginatedRequestParams | None
     ) -> mcp_types.ListPromptsResult:
-        shown, more = page(self.resources.prompts(await self._reader(ctx)), params)
+        shown, more = page(self.resources.prompts((await self._reader(ctx)).toolbox), params)
         return mcp_types.ListPromptsResult(prompts=shown, next_cursor=more)
 
     async def _read_resource(
@@ -410,10 +425,10 @@ class Gateway:
         return await self.resources.read(await self._reader(ctx), params.uri)
 
     async def _get_prompt(self, ctx: Context, params: mcp_types.GetPromptRequestParams) -> mcp_types.GetPromptResult:
-        return await self.resources.prompt(await self._reader(ctx), params.name, params.arguments or {})
+        return await self.resources.prompt((await self._reader(ctx)).toolbox, params.name, params.arguments or {})
 
     async def _complete(self, ctx: Context, params: mcp_types.CompleteRequestParams) -> mcp_types.CompleteResult:
-        return await self.resources.complete(await self._reader(ctx), params)
+        return await self.resources.complete((await self._reader(ctx)).toolbox, params)
 
     async def _subscribe(self, ctx: Context, params: mcp_types.SubscribeRequestParams) -> mcp_types.EmptyResult:
         await self._subscriptions.subscribe(CallerContext.of(ctx), await self._reader(ctx), params.uri)
@@ -428,15 +443,20 @@ class Gateway:
     ) -> mcp_types.SubscriptionsListenResult:
         return await self._subscriptions.listen(ctx, await self._reader(ctx), params)
 
-    async def _reader(self, ctx: Context) -> Toolbox:
-        """The toolbox of a caller who lists or reads resources or prompts, once the servers have had time to start."""
+    def _reader_of(self, context: object) -> Reader:
+        """Whoever makes a call, as a reader."""
+        caller = context.caller.caller if isinstance(context, Conversation) else LOCAL
+        return Reader(self.toolbox(caller), caller.name)
+
+    async def _reader(self, ctx: Context) -> Reader:
+        """A caller who lists or reads resources or prompts, once the servers have had time to start."""
         self.quarantine.refresh()
         await self._startup_wait.wait(SEARCH, {})
         if refusal := self.rules.refusal():
             raise MCPError(mcp_types.INVALID_REQUEST, refusal)
         caller = CallerContext.of(ctx)
         self._subscriptions.add_session(caller)
-        return self.toolbox(caller.name)
+        return Reader(self.toolbox(caller.caller), caller.name)
 
     def _notices(self) -> list[str]:
         """What the user should know of approvals; each is said once, at the end of a search."""

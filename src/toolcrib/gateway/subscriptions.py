@@ -17,10 +17,9 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ServerEvent
 
 from toolcrib.catalog.catalog import Catalog, Change
-from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.errors import SourceError
 from toolcrib.gateway.clients import CallerContext, Context
-from toolcrib.gateway.resources import Resources, failed
+from toolcrib.gateway.resources import Reader, Resources, failed
 from toolcrib.sources.mcp.connection import McpConnection
 from toolcrib.sources.mcp.resources import Kind, kind_of
 from toolcrib.sources.mcp.source import McpSource
@@ -68,24 +67,24 @@ class Subscriptions:
             self._sessions[connection] = None
             connection.exit_stack.push_async_callback(self._end, connection)
 
-    async def subscribe(self, caller: CallerContext, toolbox: Toolbox, uri: str) -> None:
+    async def subscribe(self, caller: CallerContext, reader: Reader, uri: str) -> None:
         """Tell a session when a resource changes. Raises `MCPError` if it cannot be watched."""
         self.add_session(caller)
-        await self._watch(caller.connection, toolbox, uri)
+        await self._watch(caller.connection, reader, uri)
 
     async def unsubscribe(self, caller: CallerContext, uri: str) -> None:
         """Tell the session no longer."""
         await self._forget(caller.connection, uri)
 
     async def listen(
-        self, ctx: Context, toolbox: Toolbox, params: mcp_types.SubscriptionsListenRequestParams
+        self, ctx: Context, reader: Reader, params: mcp_types.SubscriptionsListenRequestParams
     ) -> mcp_types.SubscriptionsListenResult:
         """Serve one stream of the newer protocol. What cannot be watched is left out of what it acknowledges."""
         stream = object()
         watched: list[str] = []
         for uri in (params.notifications.resource_subscriptions or [])[:_MOST_WATCHED]:
             with suppress(MCPError):
-                await self._watch(stream, toolbox, uri)
+                await self._watch(stream, reader, uri)
                 watched.append(uri)
         asked = params.notifications.model_copy(
             update={"resource_subscriptions": watched or None, "tools_list_changed": None}
@@ -97,10 +96,10 @@ class Subscriptions:
 
     # Watching
 
-    async def _watch(self, client: object, toolbox: Toolbox, uri: str) -> None:
+    async def _watch(self, client: object, reader: Reader, uri: str) -> None:
         if sum(client in clients for clients in self._watched.values()) >= _MOST_WATCHED:
             raise MCPError(mcp_types.INVALID_REQUEST, TOO_MANY)
-        connection, own = self._resources.find(toolbox, uri)
+        connection, own = self._resources.find(reader, uri)
         self._watched.setdefault((connection, own), {})[client] = uri
         try:
             await self._tell_server(connection)

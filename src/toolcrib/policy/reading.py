@@ -77,7 +77,7 @@ def policy_of(
     """
     rules = [Rule(Decision.HIDE, source=source) for source in hidden_sources]
     for number, rule in enumerate(capabilities.rules):
-        rules += _rules_of(rule, place(number))
+        rules += rules_of(rule, place(number))
     if capabilities.default_policy != "auto":
         rules.append(Rule(Decision(capabilities.default_policy), reason=default_reason))
     return Policy(rules=tuple(rules), trusted=(*TRUSTED, *(capabilities.trusted or ())))
@@ -96,7 +96,8 @@ def rule_conflicts(capabilities: Capabilities, at: tuple[str | int, ...] = ()) -
             yield Problem(keys, "stands beside `module`, which is a source; leave one out")
 
 
-def _rules_of(spec: RuleSpec, place: str) -> Iterator[Rule]:
+def rules_of(spec: RuleSpec, place: str) -> Iterator[Rule]:
+    """The rules that one entry of a file stands for; `place` says where it stands."""
     rule = Rule(
         None if spec.policy == "auto" else Decision(spec.policy),
         category=spec.category,

@@ -18,6 +18,7 @@ from toolcrib.server.metrics import Metrics
 from toolcrib.server.middleware import Access, Guard, handle_errors
 from toolcrib.server.routes import (
     health as health_routes,
+    models as model_routes,
     page as page_routes,
     runs as run_routes,
     sessions as session_routes,
@@ -55,6 +56,7 @@ def create_app(served: Served, options: Options | None = None) -> FastAPI:
         async with AsyncExitStack() as stack:
             for resource in (served.store, served.crib.llm, *served.opens):
                 await stack.enter_async_context(resource)
+            stack.push_async_callback(services.chosen_models.aclose)
             warming, watching = asyncio.create_task(services.warming()), asyncio.create_task(runs.load.watch())
             stack.callback(watching.cancel)
             yield
@@ -76,7 +78,7 @@ def create_app(served: Served, options: Options | None = None) -> FastAPI:
         ],
     )
     app.state.services = services
-    for module in (page_routes, session_routes, run_routes, tool_routes, health_routes, agui):
+    for module in (page_routes, session_routes, run_routes, tool_routes, model_routes, health_routes, agui):
         app.include_router(module.routes)
     app.include_router(tool_routes.search_routes)
     app.mount("/static", StaticFiles(directory=page_routes.WEB, check_dir=False), name="static")

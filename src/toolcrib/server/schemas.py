@@ -107,16 +107,41 @@ class SessionShape(Shape):
     running: bool = Field(description="Whether there is an active run: `GET .../messages` follows it.")
 
 
+ModelName = Annotated[
+    str | None,
+    Field(max_length=200, examples=["local:qwen3"], description="A model of `GET /api/models`; without it the app's."),
+]
+
+
 class NewMessage(Shape):
     """A message of the user."""
 
     text: Text
+    model: ModelName = None
 
 
 class Answer(Shape):
     """The user's answer to a confirmation."""
 
     approved: bool = Field(examples=[True])
+    model: ModelName = None
+
+
+class ModelShape(Shape):
+    """A model that can be chosen."""
+
+    name: str = Field(examples=["local:qwen3"])
+    by: Literal["key", "local", "rules"] = Field(
+        description="`key`: of a provider whose key is set. `local`: of a server on this machine. `rules`: none."
+    )
+    note: str = Field(examples=["Ollama at http://127.0.0.1:11434/v1"])
+
+
+class ModelList(Shape):
+    """The models that messages can choose, and the app's own."""
+
+    current: str = Field(examples=["offline"])
+    models: list[ModelShape]
 
 
 class Stopped(Shape):

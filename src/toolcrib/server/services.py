@@ -4,21 +4,22 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import Annotated, Any, Protocol, TypeVar, cast
 
 from fastapi import Depends, Request
+from pydantic_ai.models import Model
 
 from toolcrib.agent.crib import Crib
-from toolcrib.agent.models import name_of
+from toolcrib.agent.models import available_models, is_local, model_for, name_of
 from toolcrib.agent.offline import OfflineModel
 from toolcrib.agent.runner import run
 from toolcrib.discovery.costs import sample_queries
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.discovery.visibility import visibility_for
-from toolcrib.errors import StoreError, UnknownSessionError
+from toolcrib.errors import ModelError, StoreError, UnknownSessionError
 from toolcrib.policy.policy import Decision, Policy, Rule
 from toolcrib.search.interface import SearchIndex
 from toolcrib.server.metrics import Metrics
@@ -58,6 +59,7 @@ class Served:
     site: Site | None = None  # the site that the agent works on, shown next to the chat
     surface_name: str = ""
     opens: tuple[AbstractAsyncContextManager[Any], ...] = ()  # open while the server runs, such as sources
+    choose_model: bool = False  # whether who talks may choose another model of this machine's
 
     @property
     def surface(self) -> str:
@@ -133,6 +135,8 @@ class Services:
     runs: Runs
     metrics: Metrics
     warming: Warmup
+    chosen_models: AsyncExitStack = field(default_factory=AsyncExitStack, init=False)  # closes their connections
+    _models: dict[str, Model] = field(default_factory=dict[str, Model], init=False)
     _cache: dict[str, "tuple[int, asyncio.Future[Any]]"] = field(default_factory=dict[str, Any], init=False)
 
     async def cached_by_revision(self, key: str, compute: Callable[[], Awaitable[Result]]) -> Result:
@@ -142,6 +146,25 @@ class Services:
         if entry is None or entry[0] != revision or _failed(entry[1]):
             entry = self._cache[key] = revision, asyncio.ensure_future(compute())
         return await asyncio.shield(entry[1])
+
+    async def crib_with(self, model: str | None) -> Crib:
+        """The served agent with the model that a message chooses, or with its own.
+
+        Raises:
+            ModelError: Models cannot be chosen here, or this one cannot be used.
+        """
+        served = self.served
+        if model is None or model == served.model:
+            return served.crib
+        if not served.choose_model:
+            raise ModelError("The model cannot be chosen here.", hint=f"This server uses {served.model!r}.")
+        if model not in self._models:
+            offered = [one.name for one in await asyncio.to_thread(available_models, local=is_local(model))]
+            if model not in offered:
+                raise ModelError(f"The model {model!r} is not available.", hint=f"There are: {', '.join(offered)}.")
+            chosen = await asyncio.to_thread(model_for, model)
+            self._models[model] = await self.chosen_models.enter_async_context(chosen)
+        return replace(served.crib, model=self._models[model], index=served.crib.tool_index)
 
     def toolbox(self) -> Toolbox:
         """A toolbox with no active tools, for requests outside of a session."""

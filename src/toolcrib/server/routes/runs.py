@@ -58,7 +58,7 @@ REFUSALS: Responses = {
 @routes.post("/messages", response_class=Response, responses={**OPENAPI, **REFUSALS})
 async def send_message(session: SessionId, message: NewMessage, services: ServicesHere, store: StoreHere) -> Response:
     """Send a message to the agent and stream the events of its run. The run continues if the client disconnects."""
-    crib = services.served.crib
+    crib = await services.crib_with(message.model)
     run = await services.runs.start(store, session, lambda opened: stream(opened, message.text, crib=crib))
     return event_stream(run.follow(ping_seconds=services.options.ping_seconds))
 
@@ -91,7 +91,7 @@ async def answer_confirmation(
     session: SessionId, confirmation: str, answer: Answer, services: ServicesHere, store: StoreHere
 ) -> Response:
     """Approve or decline a call that waits for confirmation, and stream the events that follow."""
-    crib = services.served.crib
+    crib = await services.crib_with(answer.model)
     run = await services.runs.start(
         store, session, lambda opened: confirm(opened, confirmation, answer.approved, crib=crib)
     )

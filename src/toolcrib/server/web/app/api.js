@@ -42,6 +42,7 @@ const json = async (path, options) => (await request(path, options)).json();
 const part = encodeURIComponent;
 
 export const getApp = () => json("/api/app");
+export const getModels = (local) => json(`/api/models?local=${local}`);
 export const getSessions = () => json("/api/sessions");
 export const getSession = (id) => json(`/api/sessions/${part(id)}`);
 export const createSession = () => json("/api/sessions", { method: "POST", body: {} });
@@ -56,15 +57,15 @@ export const getFindings = () => json("/api/check");
 export const getTokens = () => json("/api/tokens");
 export const search = (query, limit, signal) => json("/api/search", { method: "POST", body: { query, limit }, signal });
 
-/** Say something; what happens comes back as events. */
-export async function* sendMessage(id, text, signal) {
-  yield* eventsOf(await request(`/api/sessions/${part(id)}/messages`, { method: "POST", body: { text }, signal }));
+/** Say something, to the app's own model if none is chosen; what happens comes back as events. */
+export async function* sendMessage(id, text, model, signal) {
+  yield* eventsOf(await request(`/api/sessions/${part(id)}/messages`, { method: "POST", body: { text, model }, signal }));
 }
 
 /** Answer a question by a button; what happens comes back as events. */
-export async function* answerConfirmation(id, confirmation, approved, signal) {
+export async function* answerConfirmation(id, confirmation, approved, model, signal) {
   const path = `/api/sessions/${part(id)}/confirmations/${part(confirmation)}`;
-  yield* eventsOf(await request(path, { method: "POST", body: { approved }, signal }));
+  yield* eventsOf(await request(path, { method: "POST", body: { approved, model }, signal }));
 }
 
 /** All that happened after the event `last` (null: from the first on), and what happens until the run is over. */

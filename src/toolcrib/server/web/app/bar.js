@@ -2,6 +2,7 @@
 
 import { html, useState } from "./html.js";
 import { Icon } from "./icons.js";
+import { ModelPicker } from "./models.js";
 import { openPalette } from "./palette.js";
 import { panes, showSingle, togglePane } from "./panes.js";
 import { address, go } from "./route.js";
@@ -31,7 +32,7 @@ export function Bar({ view }) {
       <nav class="tabs" aria-label="Views">
         ${VIEWS.map(([key, label]) => html`<a class="tab" href=${address([key])} aria-current=${view === key ? "page" : null}>${label}</a>`)}
       </nav>
-      <span class="served">${app && html`${app.name !== "Toolcrib" && html`<span class="served-name">${app.name}</span>`}<span class="chip mono" title="The model that thinks">${app.model}</span>`}</span>
+      <span class="served">${app && html`${app.name !== "Toolcrib" && html`<span class="served-name">${app.name}</span>`}<${ModelPicker} own=${app.model} />`}</span>
       ${view === "chat" && app && html`<span class="pane-switches" role="group" aria-label="Panes">
         ${pane("sessions", "Conversations", "list")} ${app?.site && pane("site", "Site", "window")} ${pane("inspector", "Inspector", "pulse")}
       </span>`}

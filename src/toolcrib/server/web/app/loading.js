@@ -1,6 +1,7 @@
 // What the page needs once: what is served, and the tools. Also whether the server is there at all.
 
 import { getApp, getSessions, getTools } from "./api.js";
+import { loadModels } from "./models.js";
 import { state } from "./state.js";
 
 const FIRST_RETRY_MS = 1000;
@@ -13,6 +14,7 @@ export async function loadApp() {
     const [app, sessions] = await Promise.all([getApp(), getSessions()]);
     await Promise.race([tools, new Promise((resolve) => setTimeout(resolve, TOOLS_MS))]);
     state.set({ app, sessions, online: true, trouble: null });
+    loadModels();
     document.title = app.name ? `${app.name} · Toolcrib` : "Toolcrib";
   } catch (error) {
     if (error.status) state.set({ trouble: { message: error.message, hint: error.hint } });

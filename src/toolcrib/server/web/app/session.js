@@ -3,6 +3,7 @@
 import { answerConfirmation, createSession, deleteSession, followRun, getSession, sendMessage, stopRun } from "./api.js";
 import { ended, settled, withAnswer, withEvent } from "./conversation.js";
 import { loadSessions, lostServer } from "./loading.js";
+import { chosenModel } from "./models.js";
 import { go } from "./route.js";
 import { showOnSite, state, toolNamed } from "./state.js";
 import { otherTabs } from "./tabs.js";
@@ -55,14 +56,14 @@ export async function send(text) {
     failed(error);
     return;
   }
-  await listen(id, (signal) => sendMessage(id, text.trim(), signal), { ours: true });
+  await listen(id, (signal) => sendMessage(id, text.trim(), chosenModel(), signal), { ours: true });
 }
 
 export async function answer(confirmation, approved) {
   const id = state.get().sessionId;
   if (state.get().running || id === null) return;
   state.set({ turns: withAnswer(state.get().turns, confirmation, approved ? "approved" : "declined"), running: true, notice: null });
-  const accepted = await listen(id, (signal) => answerConfirmation(id, confirmation, approved, signal), { ours: true });
+  const accepted = await listen(id, (signal) => answerConfirmation(id, confirmation, approved, chosenModel(), signal), { ours: true });
   if (accepted) return;
   state.set({ turns: withAnswer(state.get().turns, confirmation, null) });
   await follow(id); // another tab was faster, or it is too old: show what became of it

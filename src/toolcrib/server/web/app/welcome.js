@@ -21,7 +21,7 @@ export function Welcome() {
           ${app.suggestions.map((text) => html`<li><button class="suggestion" onClick=${() => send(text)}><span>${text}</span>${app.remarks?.[text] && html`<small>${app.remarks[text]}</small>`}<${Icon} name="send" size=${14} /></button></li>`)}
         </ul>
       `}
-      ${offline && html`<p class="quiet">The offline brain answers: no key, no network, no language model. Set a key and restart for a real one.</p>`}
+      ${offline && html`<p class="quiet">The offline brain answers: no key, no network, no language model. Choose a local model at the top, or set a key and restart.</p>`}
     </div>
   `;
 }

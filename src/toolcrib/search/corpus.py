@@ -113,6 +113,10 @@ class Corpus:
         """The tool with this id."""
         return self._tools[tool_id]
 
+    def read(self, tool_ids: Sequence[int]) -> str:
+        """The name of the first of these tools; their words are read."""
+        return self._tools[tool_ids[0]].name
+
     @property
     def order(self) -> Places:
         """The place of each id among tools with equal scores: that of its name, whatever was added first."""

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.errors import SearchInputError
+from toolcrib.search.agreement import MOST_CANDIDATES, Ranked, agreement_features
 from toolcrib.search.confidence import Calibration, Ranking, confidence_features
-from toolcrib.search.dense import ABSENT, DEPTH, Similarity
+from toolcrib.search.dense import ABSENT, DEPTH, Floats, Similarity
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
 from toolcrib.search.embedders.embedder import Embedder
 from toolcrib.search.fusion import Fusion, collect_candidates, rerank_depth
@@ -152,6 +153,10 @@ class Arms(Protocol):
     @property
     def meanings(self) -> LateInteraction: ...
 
+    def read(self, tool_ids: Sequence[int]) -> str:
+        """The name of the first of these tools; from then on `meanings` has the words of all of them."""
+        ...
+
     @property
     def order(self) -> Places | None:
         """The place of each tool id among tools with equal scores; None for the order of the ids."""
@@ -181,15 +186,43 @@ class QueryRunner:
 
     def finish(self, query: PendingQuery, vectors: Vectors | None) -> FusedResult:
         """Rank the tools; `vectors` are those of the query and of its parts, or None to go by words alone."""
-        words = query.words
+        result = self.ranked(query, vectors)
+        if query.options.arms != "both" or not result.ranking or not words(query.text):
+            return result
+        return result._replace(confidence=self._calibration.p_agreed(self.agreement(query, result)))
+
+    def ranked(self, query: PendingQuery, vectors: Vectors | None) -> FusedResult:
+        """The ranking, with the confidence of the arms."""
+        found = query.words
         if vectors is None:
-            return self.lexical_only(words)
+            return self.lexical_only(found)
         if query.options.arms == "dense":
-            return self.dense_only(words, vectors)
-        fused = self.fused(words, vectors, query.strategy)
-        if words.is_sufficient:  # the query was embedded for an explanation, and that has no influence
-            return self.lexical_only(words)._replace(similarity=fused.similarity, vector=fused.vector)
+            return self.dense_only(found, vectors)
+        fused = self.fused(found, vectors, query.strategy)
+        if found.is_sufficient:  # the query was embedded for an explanation, and that has no influence
+            return self.lexical_only(found)._replace(similarity=fused.similarity, vector=fused.vector)
         return fused
+
+    def agreement(self, query: PendingQuery, result: FusedResult) -> Floats:
+        """What tells whether the first tool of a ranking is the one asked for."""
+        tool_ids = [tool_id for tool_id, _ in result.ranking[: 1 + MOST_CANDIDATES]]
+        # An explanation has vectors where the search had none: they may not count.
+        is_lexical = result.path == "lexical"
+        vector = None if is_lexical else result.vector
+        ranked = Ranked(
+            tool_ids=tool_ids,
+            name=self._arms.read(tool_ids),
+            confidence=result.confidence,
+            answerable=result.answerable,
+            is_lexical=is_lexical,
+            shares=[share for _, share in result.ranking[:5]],
+            similarity=SILENT if is_lexical else result.similarity,
+            small_talk=self._small_talk(vector),
+        )
+        return agreement_features(self._arms.meanings, query.words.corrected[0], ranked, query.words.features)
+
+    def _small_talk(self, vector: Vectors | None) -> float:
+        return self._calibration.small_talk(vector) if self._detects_small_talk and vector is not None else 0.0
 
     def lexical_pass(self, texts: Sequence[str], allowed: NDArray[np.bool_] | None, strategy: Strategy) -> LexicalPass:
         """Run the lexical arm."""
@@ -248,7 +281,7 @@ class QueryRunner:
             )
         ]
         ranking = self._fusion.ranking(candidates[0], candidates[1:], self._arms.order)
-        small_talk = self._calibration.small_talk(vectors[0]) if self._detects_small_talk else 0.0
+        small_talk = self._small_talk(vectors[0])
         features_of_ranking = confidence_features(candidates[0], ranking, len(others), small_talk)
         is_blended = strategy is not None and words.confidence > strategy.blended_above
         return FusedResult(

@@ -6,7 +6,7 @@ pgvector's graph and a full-text index of our own terms, each within one tenant 
 
 import asyncio
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import monotonic, perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -429,6 +429,7 @@ class _Arms:
     meanings: LateInteraction
     dense: PostgresDense | None = None
     ranked: Sequence[int] = ()
+    names: dict[int, str] = field(default_factory=dict[int, str])  # of the tools whose words were read
 
     @property
     def order(self) -> Places:
@@ -439,8 +440,18 @@ class _Arms:
             return []
         seen = self.dense.similarities(vectors, self.ranked)
         # In one go: each look into the database costs more than reading what it gives.
-        self.meanings.put(self.dense.words({*self.ranked, *(number for near in seen for number in near.nearest)}))
+        self._read({*self.ranked, *(number for near in seen for number in near.nearest)})
         return seen
+
+    def read(self, tool_ids: Sequence[int]) -> str:
+        self._read(tool_ids)
+        return self.names.get(tool_ids[0], "")  # none where the tool left meanwhile
+
+    def _read(self, tool_ids: Collection[int]) -> None:
+        if missing := [tool_id for tool_id in tool_ids if tool_id not in self.names]:
+            found = self.lexical.texts(missing)
+            self.names.update((tool_id, name) for tool_id, name, _ in found)
+            self.meanings.put((tool_id, own) for tool_id, _, own in found)
 
 
 @dataclass(frozen=True, slots=True)

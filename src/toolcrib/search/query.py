@@ -310,6 +310,7 @@ def _visible(match: LexicalMatch, allowed: NDArray[np.bool_] | None) -> LexicalM
 
 FORBIDDING_ASKS = 0.3  # who says what not to do besides is hardly making conversation
 UNKNOWN_NAME = 0.5  # confidence at most, where a request begins with the name of a tool that there is not
+LEARNED = 0.8  # confidence at least, where the same request led to a tool before
 ANSWER_CHATTER_ABOVE = 0.5  # "how are you?" has no word that points at a tool: a tool has to be very near
 NOTHING_FITS = "No tool fits this request."
 
@@ -323,11 +324,20 @@ class Answer(NamedTuple):
     reason: str = ""  # why there are no hits
 
 
-def decide(query: PendingQuery, result: FusedResult, named: Sequence[int], *, tools: int) -> Answer:
-    """The answer to a query; `named` are the tools that it calls by name, `tools` is how many there are."""
+def decide(
+    query: PendingQuery, result: FusedResult, named: Sequence[int], *, tools: int, learned: Sequence[int] = ()
+) -> Answer:
+    """The answer to a query; `tools` is how many there are.
+
+    First come those that the query calls by name, `named`, then those that the same query led to before, `learned`.
+    """
     if named:
         rest = [(tool_id, share) for tool_id, share in result.ranking if tool_id not in named]
         return Answer([*((tool_id, 1.0) for tool_id in named), *rest], "exact", 1.0)
+    if learned:
+        share = max([share for _, share in result.ranking[:1]], default=LEARNED)
+        rest = [(tool_id, own) for tool_id, own in result.ranking if tool_id not in learned]
+        return Answer([*((tool_id, share) for tool_id in learned), *rest], result.path, max(LEARNED, result.confidence))
     if not result.ranking:
         return Answer([], "none", 0.0, NOTHING_FITS if tools else "There are no tools.")
     needed = query.strategy.answer_above

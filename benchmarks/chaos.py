@@ -2,9 +2,9 @@
 
     python benchmarks/chaos.py [PART ...] [--kills 1000] [--peers-python PYTHON]
 
-Parts are sqlite, postgres, disk, network and peers; without one, all but peers, which needs a Python that has LangGraph
-with its checkpointers. Each part is measured by what the tests use, and written into `results/chaos.json`; the page is
-made of all that stands there.
+Parts are sqlite, postgres, gateway, load, disk, network and peers; without one, all but peers, which needs a Python
+that has LangGraph with its checkpointers. Each part is measured by what the tests use, and written into
+`results/chaos.json`; the page is made of all that stands there.
 """
 
 import argparse
@@ -24,6 +24,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.postgres_server import PostgresServer
+from tests.gateway.test_kills import killed
+from tests.server.test_load import loaded
 from tests.stores.test_bad_network import worked
 from tests.support.failing_disk import failed
 from tests.support.kill_loop import looped
@@ -43,6 +45,17 @@ def postgres(given: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder, PostgresServer(in_memory=True) as server:
         found = looped(server.new_database(), Path(folder), given.kills)
     return asdict(found) | {"broken": found.broken}
+
+
+def gateway(given: argparse.Namespace) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ.update(XDG_DATA_HOME=f"{folder}/data", TOOLCRIB_CACHE=f"{folder}/cache")
+        return vars(killed(Path(folder), given.kills // 5))
+
+
+def load(given: argparse.Namespace) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        return vars(loaded(Path(folder), 12, 24))
 
 
 def disk(given: argparse.Namespace) -> dict[str, Any]:
@@ -70,7 +83,7 @@ def peers(given: argparse.Namespace) -> dict[str, Any]:
 
 
 PARTS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
-    one.__name__: one for one in (sqlite, postgres, disk, network, peers)
+    one.__name__: one for one in (sqlite, postgres, gateway, load, disk, network, peers)
 }
 
 
@@ -100,6 +113,31 @@ yes.
             if one:
                 cells = " | ".join(f"{one[name]:,}" for name in names)
                 pages.append(f"| {store} | {cells} | {len(one['problems']) + one['busy']} |")
+    if one := found.get("gateway"):
+        pages.append(f"""
+## Gateways killed
+
+Gateways are killed while a client makes a call that the user allowed in a terminal, three times at once; the same call
+is a new question at the next gateway. The command that approves a changed tool is killed, too; the lock is whole after
+that, and what was not approved is held back. *wrong*: calls made twice, or without a question, and broken locks.
+
+| kills | allowed | made | approvals cut off | written by then | wrong |
+|--:|--:|--:|--:|--:|--:|
+| {one["kills"]} | {one["agreed"]} | {one["made"]} | {one["approvals"]} | {one["completed"]} | {len(one["wrong"])} |""")
+    if one := found.get("load"):
+        names = ("answered", "503", "leaves early", "reads nothing", "sends half")
+        counts = " | ".join(f"{one['seen'].get(name, 0):,}" for name in names)
+        descriptors, threads = (" to ".join(map(str, one[name])) for name in ("descriptors", "threads"))
+        memory = " to ".join(f"{size / 1e6:.0f} MB" for size in one["memory"])
+        pages.append(f"""
+## Clients that leave
+
+A server under more messages than it answers, in rounds, from clients that read all, are gone after the first event,
+read nothing, or send half a message. What it takes is looked at after the second round and after the last one.
+
+| answered | 503 | left early | read nothing | sent half | descriptors | threads | memory |
+|--:|--:|--:|--:|--:|--:|--:|--:|
+| {counts} | {descriptors} | {threads} | {memory} |""")
     if one := found.get("disk"):
         pages.append("""
 ## A disk that fails

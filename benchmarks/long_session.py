@@ -14,7 +14,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import pairwise, product
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +201,11 @@ def held_back(body: Mapping[str, Any]) -> int:
     return sum(count_tokens(compact_json(entry)) for entry in body.get("tools", ()) if entry.get("defer_loading"))
 
 
+def listed(body: Mapping[str, Any]) -> int:
+    """What the list of tools at the start of a request takes."""
+    return count_tokens("\n".join(compact_json(entry) for entry in body.get("tools", ())))
+
+
 def cached(wire: Wire, before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
     """The tokens that a request begins with as the one before did, if a provider caches so few."""
     same, whole = kept_prefix(wire, before, after)
@@ -218,6 +223,7 @@ class Spent:
     tokens: int
     cached: int
     tools: int  # definitions in the last of them
+    listed: int = 0  # tokens of the list of tools in all of them
 
     @property
     def cost(self) -> float:
@@ -230,6 +236,7 @@ REWRITTEN = "rewritten"  # discovery with `delivery="replace"`: fewer tokens, bu
 ALL_TOOLS = "all tools"  # every definition, no protocols: as an agent without Toolcrib
 AS_DIRECT = "mode direct"  # the app's own `tool_injection: direct`: every definition, and every protocol
 WAYS = (DISCOVERY, ALL_TOOLS, AS_DIRECT)
+NOTHING = "no definitions"  # what is left of all tools if none of them cost a token
 # The same beside sixty tools more, of other servers, which these requests do not need.
 LARGE_DISCOVERY = "large: discovery"
 LARGE_ALL_TOOLS = "large: all tools"
@@ -307,6 +314,7 @@ async def hold(cms: Cms, wire: Wire, way: str, requests: Sequence[Request]) -> l
                         tokens=sum(tokens(wire, body) for body in sent),
                         cached=sum(cached(wire, one, other) for one, other in pairwise(chain)),
                         tools=len(visible(wire, steps[-1])),
+                        listed=sum(map(listed, steps)),
                     )
                 )
                 last = steps[-1:]
@@ -321,6 +329,12 @@ def without_protocols(catalog: Catalog) -> Catalog:
 def saved(ours: Sequence[Spent], others: Sequence[Spent], *, cached: bool) -> float:
     """The share of the other's tokens that are saved."""
     return 1 - total(ours, cached=cached) / total(others, cached=cached)
+
+
+def most_saved(spent: Sequence[Spent], *, cached: bool) -> float:
+    """The share that is left when definitions cost nothing at all and nothing has to be searched for."""
+    listed = sum(one.listed for one in spent)  # the same in each request, so a cache has them
+    return listed * (CACHED_COSTS if cached else 1) / total(spent, cached=cached)
 
 
 def total(spent: Sequence[Spent], *, cached: bool) -> float:
@@ -362,15 +376,27 @@ def compared(way: str, other: str) -> str:
 
 
 def halves(held: Held) -> report.Table:
-    """Where half is saved at the end, and where not."""
+    """Where half is saved at the end, and where not, and what nothing can be better than."""
     rows: list[list[object]] = []
-    for cached, (way, other) in product((False, True), COMPARED):
-        shares = [at_the_end(one, way, other, cached=cached) for one in held.values()]
-        half = [wire for wire, share in zip(held, shares, strict=True) if share >= HALF]
-        said = "yes" if len(half) == len(shares) else f"only {', '.join(half)}" if half else "no"
+    for cached in (False, True):
         prompt = "with a cache" if cached else "without a cache"
-        rows.append([f"{compared(way, other)}, {prompt}", *(f"{100 * share:.1f} %" for share in shares), said])
-    return [["at the end", *held, "half"], *rows]
+        for way, other in COMPARED:
+            shares = [at_the_end(one, way, other, cached=cached) for one in held.values()]
+            rows.append([f"{compared(way, other)}, {prompt}", *shares])
+        for way in (ALL_TOOLS, LARGE_ALL_TOOLS):
+            shares = [most_saved(one[way][-LAST:], cached=cached) for one in held.values()]
+            rows.append([f"{compared(way.replace(ALL_TOOLS, NOTHING), way)}, {prompt}", *shares])
+    return [["at the end", *held, "half"], *([row[0], *map(percent, row[1:]), where(held, row[1:])] for row in rows)]
+
+
+def percent(share: Any) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def where(held: Held, shares: Sequence[Any]) -> str:
+    """On which wires half is saved."""
+    half = [wire for wire, share in zip(held, shares, strict=True) if share >= HALF]
+    return "yes" if len(half) == len(shares) else f"only {', '.join(half)}" if half else "no"
 
 
 def write(out: Path, held: Held, catalog: Catalog) -> None:
@@ -406,9 +432,11 @@ def write(out: Path, held: Held, catalog: Catalog) -> None:
         f'*The end* is the last {LAST} requests. *Rewritten* is discovery with `delivery="replace"`: notes and memory '
         "stand once in the system prompt; else they are appended where that keeps the cache. *Large* is the same work "
         f"with {len(large)} tools, whose definitions take {definitions_tokens(large):,} tokens; those of the "
-        f"{len(catalog)} take {definitions_tokens(catalog):,}. In a cache, definitions that never change cost a tenth. "
-        "So few tools cost less there than searches do; of more tools half is soon saved, as discovery does not grow "
-        "with the catalog.",
+        f"{len(catalog)} take {definitions_tokens(catalog):,}. *No definitions* is the most that any way could save: "
+        "the same requests as with all tools, whose definitions cost nothing and are never searched for. In a cache, "
+        f"definitions that never change cost a tenth, and those of {len(catalog)} tools are about half of the price: "
+        "that is all that could be saved there, and searches cost more. Of more tools half is soon saved, as discovery "
+        "does not grow with the catalog.",
         "## Without a prompt cache",
         report.markdown(overview(held, cached=False)),
         "A search is a step more, and each step holds the conversation again.",

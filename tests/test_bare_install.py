@@ -34,6 +34,8 @@ COMMANDS = {
     "tokens": "",
     "bench --queries queries.jsonl": "",
     "bench --queries queries.jsonl --plot found.svg": "plot",
+    "eval tasks.yaml": "evals",
+    "eval new tasks.yaml": "evals",
     "schema": "",
     "new desk": "",
     "run desk/app.yaml --message hi": "agent",
@@ -67,6 +69,24 @@ NEEDED = {
         AGENT: {"Crib", "CribToolset", "Limits", "collect", "confirm", "model_for", "run", "stream"},
     },
     "toolcrib.apps": {AGENT: {"App", "load_app"}},
+    "toolcrib.evals": {
+        HINT.format("evals"): {
+            "Arguments",
+            "CalledTools",
+            "EvalOptions",
+            "EvalReport",
+            "Experiment",
+            "Outcome",
+            "Refused",
+            "Request",
+            "State",
+            "TaskSet",
+            "Tokens",
+            "load_tasks",
+            "report_of",
+            "run_eval",
+        },
+    },
     "toolcrib.gateway": {HINT.format("gateway"): {"Gateway"}},
     "toolcrib.integrations": {
         AGENT: {"ToolcribSearch"},
@@ -196,3 +216,10 @@ print(json.dumps(needed))
 def test_the_first_catalog_of_the_readme_runs(toolcrib_here: Run) -> None:
     ended = toolcrib_here(str(ROOT / "examples" / "first_catalog.py"))
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_catalog_says_what_a_toolset_needs(toolcrib_here: Run) -> None:
+    ended = toolcrib_here("-c", "from toolcrib import Catalog; Catalog().add_toolset(object())")
+    told = ended.stderr.strip().splitlines()[-2:]
+    assert "A toolset of Pydantic AI needs packages that are not installed." in told[0]
+    assert "pip install 'toolcrib[agent]'" in told[1]

@@ -80,3 +80,14 @@ def test_no_file_of_ours_names_the_machine_it_was_made_on() -> None:
     locks = [ROOT / folder / "requirements.lock" for folder in (".", "benchmarks", "scripts")]
     for path in locks:
         assert re.search(r"https?://|file:|--index-url|--find-links", path.read_text("utf-8")) is None, name(path)
+
+
+def test_the_figures_of_other_searches_are_those_of_the_benchmark() -> None:
+    page = (ROOT / "docs" / "guides" / "coming-from-elsewhere.md").read_text("utf-8")
+    results = (ROOT / "benchmarks" / "results" / "retrieval.md").read_text("utf-8")
+    rows = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in results.splitlines() if line[:1] == "|"]
+    head = next(row for row in rows if row[0] == "set")
+    for said, mean in (("seven English sets", "mean, English sets"), ("five sets in 30 languages", "mean, ml_ sets")):
+        measured = dict(zip(head, next(row for row in rows if row[0] == mean), strict=True))
+        figures = " | ".join(f"{measured[search]} %" for search in ("FastMCP 4", "Pydantic AI", "toolcrib"))
+        assert f"| {said} | {figures} |" in page

@@ -27,7 +27,7 @@ AT_LOAD: dict[str, set[str]] = {
     "agent": {
         "catalog", "credentials", "discovery", "memory", "policy", "search", "sources.toolset", "stores", "tools",
     },
-    "evals": {"search", "tools"},
+    "evals": {"agent", "catalog", "discovery", "search", "stores", "tools"},
     "integrations": {"catalog", "discovery", "search", "tools"},
     "apps": {
         "agent", "catalog", "credentials", "discovery", "policy", "search", "sources", "stores", "tools", "yaml_file",

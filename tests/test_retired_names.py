@@ -2,7 +2,6 @@
 
 Only identifiers and names of modules are looked at: prose may say "shelf" where it means one. Whoever retires a name
 adds it here, with the name that took its place: under `WORDS` if it may be no part of any name, else under `NAMES`.
-The offline brain keeps its vocabulary until it is rewritten.
 """
 
 import io
@@ -124,8 +123,7 @@ def test_no_retired_name_comes_back() -> None:
     found: list[str] = []
     for path in sorted(SRC.rglob("*.py")):
         module = ".".join(path.relative_to(SRC).with_suffix("").parts)
-        if not module.startswith("toolcrib.agent.offline."):
-            found += complaints(module, path.read_text(encoding="utf-8"))
+        found += complaints(module, path.read_text(encoding="utf-8"))
     assert not found, "\n".join(found)
 
 

@@ -12,6 +12,9 @@ ToolcribError
 ├── SnapshotError           a saved toolbox cannot be opened
 ├── SearchInputError        a query that is no text, or a limit that is no number
 ├── QueryFileError          a file of labelled requests is wrong; names file and line
+├── TaskFileError           a file of tasks for an eval is wrong
+├── EvalError               an eval cannot be run, resumed or replayed
+│   └── BudgetUsedError         its budget is used up
 ├── ModeError               a mode, a context window or a share that cannot be
 ├── NativeFormError         tools that a provider would refuse
 ├── ModelError              a model that cannot be used: an unknown name, a provider that is not installed
@@ -115,6 +118,18 @@ class SearchInputError(ToolcribError, TypeError):
 
 class QueryFileError(ToolcribError):
     """A file of labelled requests that cannot be used; the message says where."""
+
+
+class TaskFileError(ToolcribError):
+    """A file of tasks for an eval that cannot be used; the message says where."""
+
+
+class EvalError(ToolcribError):
+    """An eval that cannot be run, resumed or replayed."""
+
+
+class BudgetUsedError(EvalError):
+    """An eval that may not ask the model again, because that could cost more than it may."""
 
 
 class ModeError(ToolcribError):
@@ -318,6 +333,7 @@ _SERVER = (*_AGENT, "ag_ui", "fastapi", "opentelemetry.sdk", "prometheus_client"
 EXTRAS = {  # the packages without which nothing of an extra works, by the names they are imported by
     "agent": _AGENT,
     "demo": (*_SERVER, "PIL", "alembic", "markdown_it", "nh3", "slugify", "sqlalchemy"),
+    "evals": (*_AGENT, "pydantic_evals"),
     "fastembed": ("fastembed",),
     "gateway": ("fastmcp", "httpx2", "mcp", "starlette", "uvicorn"),
     "openai": ("httpx2",),

@@ -23,7 +23,7 @@ ALL: list[Event] = [
         id="c", tool="a", arguments={}, reason="it is destructive", expires_at=datetime(2026, 11, 15, tzinfo=UTC)
     ),
     events.Text(delta="He"),
-    events.Answered(text="Hello"),
+    events.Answered(text="Hello", choices=("yes", "no")),
     events.UsageEvent(requests=1, input_tokens=2, output_tokens=3, cost=None, seconds=0.1),
     events.Warning(text="Careful."),
     events.Failed(message="Broken.", hint="Mend it."),

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic_ai import Agent, DeferredToolRequests, RunContext, ToolDenied
+from pydantic_ai import Agent, DeferredToolRequests, FunctionToolset, RunContext, ToolDenied
 from pydantic_ai.capabilities import HandleDeferredToolCalls, PrepareTools
 from pydantic_ai.messages import (
     InstructionDeltaPart,
@@ -240,6 +240,8 @@ async def test_a_capability_that_handles_deferred_calls_is_asked() -> None:
 def test_what_cannot_be_served_is_named() -> None:
     with pytest.raises(ToolcribError, match="'tools' is no catalog and no toolbox"):
         CribToolset("tools")  # pyright: ignore[reportArgumentType] - that is the mistake
+    with pytest.raises(ToolcribError, match="'mail' is no toolset of Pydantic AI"):
+        CribToolset([FunctionToolset(), "mail"])  # pyright: ignore[reportArgumentType] - that is the mistake
     with pytest.raises(ToolcribError, match="The toolbox has its own pinned"):
         CribToolset(Toolbox(Catalog()), pinned=["one"])
 

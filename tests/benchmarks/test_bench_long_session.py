@@ -11,6 +11,7 @@ from benchmarks.long_session import (
     LARGE_ALL_TOOLS,
     LARGE_DISCOVERY,
     Spent,
+    most_saved,
     saved,
     session,
     tokens,
@@ -45,6 +46,12 @@ def test_a_cached_token_counts_a_tenth() -> None:
     assert saved([one], [other], cached=False) == pytest.approx(0.5)
 
 
+def test_the_most_that_can_be_saved_are_the_definitions() -> None:
+    one = Spent(user="", steps=2, searches=0, tokens=6_000, cached=5_000, tools=45, listed=4_000)
+    assert most_saved([one], cached=False) == pytest.approx(2 / 3)
+    assert most_saved([one], cached=True) == pytest.approx(400 / 1_500)
+
+
 @pytest.mark.process
 async def test_the_same_work_is_done_in_every_way() -> None:
     cms, requests = build(":memory:"), session()[3:7]
@@ -52,6 +59,7 @@ async def test_the_same_work_is_done_in_every_way() -> None:
     assert [one.searches for one in spent[DISCOVERY]] == [1, 1, 0, 1], "only for what is not visible"
     assert [one.steps for one in spent[ALL_TOOLS]] == [2] * 4
     assert saved(spent[DISCOVERY], spent[ALL_TOOLS], cached=False) > 0.5
+    assert most_saved(spent[ALL_TOOLS], cached=False) > saved(spent[DISCOVERY], spent[ALL_TOOLS], cached=False)
 
 
 @pytest.mark.process

@@ -62,3 +62,14 @@ def test_a_link_to_the_site_opens_beside_the_chat(page: Page) -> None:
 def _page_is_there(page: Page, path: str) -> bool:
     """Whether a visitor gets it. Asked outside of the page: a 404 there would be an error in its console."""
     return page.request.get(page.url.split("#")[0].rstrip("/") + path).ok
+
+
+def test_a_question_offers_its_choices_as_buttons(page: Page) -> None:
+    say(page, "Archive a post")
+    offered = page.get_by_role("list", name="Choices").get_by_role("button")
+    expect(offered).to_have_count(4)
+    offered.nth(1).click()
+    turn = finished(page, 1)
+    expect(turn.locator(".user")).to_have_text("Winter light, and how to borrow more of it")
+    expect(turn).to_contain_text("cms_archivePost")
+    expect(page.get_by_role("list", name="Choices")).to_have_count(0)

@@ -12,7 +12,7 @@ from toolcrib.sources import Documents, Skills
 SKILL = "---\nname: {name}\ndescription: {description}\n---\n{body}\n"
 
 
-async def ask(tool: Tool, **arguments: object) -> str:
+async def ask(tool: Tool, /, **arguments: object) -> str:
     return (await tool.call(arguments)).text
 
 
@@ -67,6 +67,14 @@ async def test_an_unknown_page_gets_a_suggestion(docs: Path) -> None:
     assert await ask(tool, document="indx.md") == "There is no document 'indx.md'. Did you mean 'index.md'?"
     assert await ask(tool, document="x" * 9) == (
         "There is no document 'xxxxxxxxx'. discover_docs() lists all there is."
+    )
+
+
+async def test_a_wrong_argument_is_named_as_the_model_sees_it(docs: Path) -> None:
+    told = await ask(Documents(docs).tool(), tool="index.md")
+    assert "- tool: there is no such argument. It takes: query, document, level, part, page." in told
+    assert "- document: Input should be a valid string" in await ask(
+        Documents(docs).tool(), document={"name": "index.md"}
     )
 
 

@@ -26,7 +26,7 @@ from pydantic_ai.toolsets import AbstractToolset, CombinedToolset, ExternalTools
 
 from tests.support import ROOT
 from tests.support.agent import scripted
-from toolcrib import Catalog, CribToolset, Decision, Policy, Risk, Rule, Toolbox, ToolIndex
+from toolcrib import Catalog, CribToolset, Decision, Policy, Risk, Rule, Toolbox, ToolIndex, search_surface
 from toolcrib.discovery import PendingApproval
 from toolcrib.errors import CatalogError
 
@@ -62,10 +62,20 @@ def crm(**options: Any) -> FunctionToolset[User]:
     return toolset
 
 
-async def answer_of(catalog: Catalog, name: str, arguments: dict[str, Any], deps: User | None = None) -> str:
+NOT_SEARCHED = "Not searched: toolset:moody (not reachable). Tell the user if the task needs one of these."
+
+
+async def answer_of(
+    catalog: Catalog,
+    name: str,
+    arguments: dict[str, Any],
+    deps: User | None = None,
+    *,
+    policy: Policy | None = None,
+) -> str:
     """What a call of one tool gives the model, in an agent."""
     script, model = scripted([(name, arguments)], "Done.")
-    agent = Agent[Any, str](model, toolsets=[CribToolset[Any](catalog, pinned=[name])])
+    agent = Agent[Any, str](model, toolsets=[CribToolset[Any](catalog, policy=policy or Policy(), pinned=[name])])
     await agent.run("Do it", deps=deps)
     return script.results[-1]
 
@@ -334,6 +344,19 @@ async def test_a_toolset_that_begins_to_fail_hides_its_tools(caplog: pytest.LogC
     toolset.fails = True
     assert (await answer_of(catalog, "say_where", {})).startswith("Unknown tool name")
     assert "toolset:moody" in caplog.text
+    assert NOT_SEARCHED in await answer_of(catalog, "tool_search", {"query": "say where you are"})
+    hidden = Policy(rules=(Rule(Decision.HIDE, source="toolset:moody"),))
+    assert "moody" not in await answer_of(catalog, "tool_search", {"query": "say where you are"}, policy=hidden)
+    toolset.fails = False
+    assert (await answer_of(catalog, "tool_search", {"query": "say where you are"})).startswith("Ready to call")
+
+
+async def test_a_search_in_any_loop_names_a_toolset_that_could_not_be_opened() -> None:
+    catalog = Catalog()
+    catalog.add_toolset(Unreachable(), name="moody")
+    async with catalog:
+        toolbox = Toolbox(catalog, surface=search_surface)
+        assert NOT_SEARCHED in (await toolbox.call("tool_search", {"query": "say where you are"})).text
 
 
 def test_two_tools_of_one_name_are_refused_and_named() -> None:

@@ -105,10 +105,16 @@ class Text(_BaseEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered(_BaseEvent):
-    """The whole answer."""
+    """The whole answer; `choices` are short replies that it offers, for a view to show as buttons."""
 
     type: Literal["answered"] = field(default="answered", init=False)
     text: str
+    choices: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The event as JSON can say it; without choices if there are none."""
+        values = _BaseEvent.to_json(self)
+        return values if self.choices else {key: value for key, value in values.items() if key != "choices"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -159,7 +159,8 @@ class RunToolset(AbstractToolset[AgentDepsT]):
     async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
         """What the model sees at this step."""
         if self._toolsets is not None:
-            self.toolbox.hide(await self._toolsets.hidden(ctx))
+            hidden = await self._toolsets.hidden(ctx)
+            self.toolbox.hide(hidden, unreachable=self._toolsets.failed)
         self._begin(ctx)
         self._finished.clear()  # of the step before, where nobody took them
         step = self.step()

@@ -136,7 +136,8 @@ async def _run_turn(turn: Turn, crib: Crib, opening: TurnInput) -> None:
         limit = asyncio.timeout(crib.limits.seconds)
         try:
             async with limit:
-                turn.recorder.emit(Answered(text=await turn.answer(opening)))
+                text = await turn.answer(opening)
+                turn.recorder.emit(Answered(text=text, choices=turn.choices))
         except Exception as error:
             failed = True
             if limit.expired():

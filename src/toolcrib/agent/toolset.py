@@ -87,9 +87,7 @@ class CribToolset(AbstractToolset[AgentDepsT]):
             for toolset in toolsets:
                 tools.add_toolset(toolset)
         if not isinstance(tools, Catalog | Toolbox) and not callable(tools):
-            raise ToolcribError(
-                f"{tools!r:.80} is no catalog and no toolbox.", hint="Write `CribToolset(catalog)`, with a `Catalog`."
-            )
+            raise _not_served(tools)
         if not isinstance(tools, Catalog) and (index is not None or options):
             given = ", ".join([*(["index"] if index is not None else []), *options])
             raise ToolcribError(f"The toolbox has its own {given}.", hint="Give them to `Toolbox`.")
@@ -169,6 +167,19 @@ def _toolsets(tools: object) -> list[AbstractToolset[Any]]:
     """The toolsets that are served in place of a catalog; none, if it is something else."""
     held: list[Any] = [*cast("Iterable[Any]", tools)] if isinstance(tools, list | tuple) else [tools]
     return held if all(isinstance(one, AbstractToolset) for one in held) else []
+
+
+def _not_served(tools: object) -> ToolcribError:
+    if isinstance(tools, list | tuple):
+        wrong = [one for one in cast("Sequence[object]", tools) if not isinstance(one, AbstractToolset)]
+        if wrong:
+            return ToolcribError(
+                f"{wrong[0]!r:.80} is no toolset of Pydantic AI.",
+                hint="Put functions and tools into a `Catalog`, and write `CribToolset(catalog)`.",
+            )
+    return ToolcribError(
+        f"{tools!r:.80} is no catalog and no toolbox.", hint="Write `CribToolset(catalog)`, with a `Catalog`."
+    )
 
 
 def can_defer(ctx: RunContext[Any]) -> bool:

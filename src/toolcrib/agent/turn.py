@@ -93,6 +93,7 @@ def _without_secrets(response: ModelResponse, hide: Callable[[str], str]) -> Mod
     return replace(response, parts=parts)
 
 
+CHOICES = "choices"  # the key of replies that a model offers, among its response's `provider_details`
 _OUTPUT_RETRIES = 2  # when the model gives neither text nor a call
 
 
@@ -108,6 +109,7 @@ class Turn:
     """One turn of one session."""
 
     def __init__(self, crib: Crib, session: Session, emit: Emit, context: object) -> None:
+        self.choices: tuple[str, ...] = ()  # replies that the answer offers
         self._crib = crib
         self._session = session
         self._context = context
@@ -249,6 +251,7 @@ class Turn:
             await recorder.save_interrupted(run.all_messages())
             raise
         assert run.result is not None
+        self.choices = tuple(map(str, (run.result.response.provider_details or {}).get(CHOICES, ())))
         return run.result.output
 
     def _record(self, event: object) -> None:

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Unpack, cast, overload
 
 from toolcrib.catalog.check import CatalogView, Problem, problems
-from toolcrib.errors import CatalogError, DuplicateToolError, MetadataError, UnknownToolError
+from toolcrib.errors import CatalogError, DuplicateToolError, MetadataError, MissingExtraError, UnknownToolError
 from toolcrib.tools.definitions import SOURCE as DEFINITIONS, Handler, tools_of
 from toolcrib.tools.function import ToolOptions, tool as make_tool, tools_in
 from toolcrib.tools.tool import CustomExtractor, Tool, match_dotted
@@ -185,8 +185,10 @@ class Catalog:
             category: Of its tools; else its `id`.
             name: Its name for people and policies, `toolset:<name>`; else its `id`.
         """
-        from toolcrib.sources.toolset import ToolsetSource  # late: loads Pydantic AI
-
+        try:
+            from toolcrib.sources.toolset import ToolsetSource  # late: loads Pydantic AI
+        except ModuleNotFoundError as error:
+            raise MissingExtraError("A toolset of Pydantic AI", "agent") from error
         with self._changing:
             taken = {one.name for one in self._toolsets}
             source = ToolsetSource(toolset, self, name=name, category=category, taken=taken)

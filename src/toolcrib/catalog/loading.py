@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -11,7 +11,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from traceback import extract_tb
 from types import ModuleType
-from typing import cast
+from typing import Any, cast
 
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.errors import LoadError, ToolcribError, did_you_mean
@@ -32,6 +32,20 @@ def load_catalog(place: str, *, folder: Path | None = None, forms: str = FORMS) 
     return _Loader(folder or Path.cwd(), forms).load(place)
 
 
+def load_function(place: str, *, folder: Path | None = None) -> Callable[..., Any]:
+    """The function at `package.module:function` or `file.py:function`."""
+    where, name = _split(place)
+    if name is None:
+        raise LoadError(f"{place!r} names no function.", hint="Say `package.module:function` or `file.py:function`.")
+    module = _Loader(folder or Path.cwd(), "Say `package.module:function` or `file.py:function`.").module(where)
+    found = getattr(module, name, None)
+    if not callable(found):
+        functions = [known for known, value in vars(module).items() if callable(value)]
+        hint = did_you_mean(name, functions) or "Define it there."
+        raise LoadError(f"There is no function {name!r} in {where!r}.", hint=hint)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class _Loader:
     """Loads from a folder."""
@@ -48,7 +62,7 @@ class _Loader:
         if path.suffix == ".json" and path.is_file():
             return _from_json(path, place)
         where, attribute = (place, None) if path.exists() else _split(place)
-        module = self._module(where)
+        module = self.module(where)
         if attribute:
             return _attribute(module, attribute, where)
         return _catalog_of([module], where)
@@ -57,7 +71,8 @@ class _Loader:
         path = Path(place).expanduser()
         return path if path.is_absolute() or self.folder == Path.cwd() else self.folder / path
 
-    def _module(self, where: str) -> ModuleType:
+    def module(self, where: str) -> ModuleType:
+        """The module at a path, or of a name."""
         path = self._path(where)
         if path.suffix == ".py" or path.exists() or len(Path(where).parts) > 1:
             if not path.is_file():

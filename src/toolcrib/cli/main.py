@@ -61,6 +61,7 @@ VERBS = {
             "Count the tokens that tools cost in each mode: all schemas, one line per tool, or search.",
         ),
         "bench": ("bench:bench", "Measure the search on your own labelled requests."),
+        "eval": ("eval:app", "Run tasks on your model in several modes, and compare success, tokens, money and time."),
     },
     "Connect": {
         "gateway": (

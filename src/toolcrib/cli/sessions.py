@@ -3,7 +3,7 @@
 import asyncio
 import json as json_format
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,9 +13,9 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 from rich.text import Text
 
-from toolcrib.cli.options import Json, StorePlace
+from toolcrib.cli.options import Flag, Json, StorePlace
 from toolcrib.cli.output import Columns, clean, note, say, write_json
-from toolcrib.errors import StoreError
+from toolcrib.errors import StoreError, require
 from toolcrib.memory.working import render_memory
 from toolcrib.settings import Settings
 from toolcrib.stores.log import log_of, tool_calls_in
@@ -79,9 +79,10 @@ def show(id: str, /, *, store: StorePlace = None, tenant: Tenant = "", json: Jso
 def export(
     id: str,
     /,
-    *,
+    *more: str,
     output: Path | None = None,
-    jsonl: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+    jsonl: Flag = False,
+    as_tasks: Flag = False,
     store: StorePlace = None,
     tenant: Tenant = "",
 ) -> int:
@@ -91,9 +92,15 @@ def export(
 
     Args:
         id: The session's id.
+        more: More ids, with --as-tasks.
         output: The file to write; by default, stdout.
         jsonl: Only the log: one event per line, with durations and tokens.
+        as_tasks: Tasks for `toolcrib eval`: what the user said, and the calls that succeeded. --output names the file.
     """
+    if as_tasks:
+        return _export_tasks((id, *more), output, store, tenant)
+    if more:
+        raise StoreError("Several sessions cannot be one document.", hint="Export them one by one, or use --as-tasks.")
     record = _read(id, store, tenant)
     if jsonl:
         text = "".join(f"{json_format.dumps(line, ensure_ascii=False)}\n" for line in log_of(record))
@@ -108,6 +115,53 @@ def export(
         raise StoreError(f"{str(output)!r} cannot be written: {error.strerror}.", hint="Name another file.") from error
     note(f"wrote {output}")
     return 0
+
+
+def _export_tasks(ids: Sequence[str], output: Path | None, place: str | None, tenant: str) -> int:
+    require("evals", "A file of tasks")
+    from toolcrib.evals.insights import events_of
+    from toolcrib.evals.tasks import TaskSet, task_of_session, write_tasks  # late: loads Pydantic AI
+
+    if output is None:
+        raise StoreError("Tasks are written to a file.", hint="Name it: --output tasks.yaml")
+    found = (task_of_session(id, events_of(_read(id, place, tenant))) for id in ids)
+    tasks = TaskSet(name=output.stem, cases=[case for case in found if case is not None])
+    write_tasks(tasks, output)
+    note(f"wrote {len(tasks.cases)} tasks to {output}; look through them: what users got is no proof of what is right")
+    return 0
+
+
+@app.command
+def insights(*, limit: int | None = None, store: StorePlace = None, tenant: Tenant = "", json: Json = False) -> int:
+    """Show which requests found no tool, which tools were found and never called, and which calls failed.
+
+    Example: `toolcrib sessions insights --limit 100`
+
+    Args:
+        limit: How many sessions at most, the last changed first.
+    """
+    from toolcrib.evals.insights import insights_of  # late: loads the search
+
+    async def read(kept: Store) -> list[SessionRecord]:
+        return [await kept.read(info.id) for info in await kept.sessions(limit=limit)]
+
+    found = insights_of(_with(_there(store), tenant, read))
+    if json:
+        write_json(found.to_json())
+        return 0
+    for query, count in found.nothing_found[:_MOST_LINES]:
+        say(f"nothing found: {query!r}{f', {count} times' if count > 1 else ''}")
+    ignored = [tool for tool in found.tools if tool.ignored]
+    for tool in ignored[:_MOST_LINES]:
+        say(f"found and never called: {tool.name}, {tool.found} times, for {', '.join(map(repr, tool.queries))}")
+    for tool in sorted(found.tools, key=lambda tool: -tool.failed)[:_MOST_LINES]:
+        if tool.failed:
+            say(f"failed: {tool.name}, {tool.failed} of {tool.called} calls: {' | '.join(tool.errors)}")
+    note(f"{found.sessions} sessions, {found.requests} requests, {found.searches} searches")
+    return 0
+
+
+_MOST_LINES = 20
 
 
 @app.command(name="import")

@@ -269,6 +269,7 @@ class Toolbox:
         self.mode = Mode(mode)
         self._index = index
         self._hidden: frozenset[str] = frozenset()
+        self._unreachable: frozenset[str] | None = None
         self._covered: frozenset[str] = frozenset()
         self._activation = ActiveTools()
         self._inactive: Inactive = inactive
@@ -285,8 +286,13 @@ class Toolbox:
 
     # The tools
 
-    def hide(self, names: Iterable[str]) -> None:
-        """Let these tools be missing, and no others, whatever the policy says: what a toolset does not offer here."""
+    def hide(self, names: Iterable[str], *, unreachable: Iterable[str] | None = None) -> None:
+        """Let these tools be missing, and no others, whatever the policy says: what a toolset does not offer here.
+
+        `unreachable` are the toolsets that offer nothing here because they failed, as sources; left out, as the
+        catalog knows them.
+        """
+        self._unreachable = frozenset(unreachable) if unreachable is not None else None
         hidden = frozenset(names)
         if hidden == self._hidden:
             return
@@ -294,6 +300,13 @@ class Toolbox:
         self._look()
         self._surface_revision = -1
         self._renew_surface()
+
+    @property
+    def unreachable(self) -> frozenset[str]:
+        """The toolsets of the catalog, as sources, that offer nothing now because they failed."""
+        if self._unreachable is not None:
+            return self._unreachable
+        return frozenset(one.name for one in self.catalog.toolsets if one.failed)
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -601,7 +614,7 @@ class Toolbox:
             timeout_seconds=self._execution.timeout_seconds,
             size_of=self._size_of,
         )
-        other.hide(self._hidden)
+        other.hide(self._hidden, unreachable=self._unreachable)
         return other
 
     # Helpers

@@ -60,6 +60,7 @@ class ToolsetSource:
         self._source_tools = SourceTools(catalog)
         self._changing = RLock()  # runs in several threads list it
         self._reported: set[str] = set()
+        self.failed = False  # when it was last opened outside of a run
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -240,6 +241,7 @@ class RunToolsets:
     def __init__(self, sources: Iterable[ToolsetSource]) -> None:
         self._sources = tuple(sources)
         self._held: dict[ToolsetSource, _Held] = {}
+        self.failed: frozenset[str] = frozenset()  # by the names of their sources, at this step
         self._stack = AsyncExitStack()
 
     async def begin(self, ctx: RunContext[Any]) -> None:
@@ -260,6 +262,7 @@ class RunToolsets:
     async def hidden(self, ctx: RunContext[Any]) -> frozenset[str]:
         """List what is offered at this step; gives the tools of the catalog that are not."""
         hidden: set[str] = set()
+        failed = {source.name for source in self._sources}
         for source in self._sources:
             held = self._held.get(source)
             if held is not None:
@@ -267,10 +270,12 @@ class RunToolsets:
                 with _logged(source):
                     held.toolset = await held.toolset.for_run_step(ctx)
                     held.found = await held.toolset.get_tools(ctx)
+                    failed.discard(source.name)
                 for refused in source.hold(held.found):
                     source.tell(refused)
             offered = source.names(held.found) if held is not None else set[str]()
             hidden |= {tool.name for tool in source.tools} - offered
+        self.failed = frozenset(failed)
         return frozenset(hidden)
 
     def max_retries(self, tool: Tool) -> int | None:
@@ -319,8 +324,10 @@ async def opened(sources: Iterable[ToolsetSource]) -> AsyncGenerator[None]:
     """Keep toolsets open, and their tools listed, within the block: connections are made once, not for each call."""
     async with AsyncExitStack() as stack:
         for source in sources:
+            source.failed = True
             with _logged(source):
                 await stack.enter_async_context(source.toolset)
                 for refused in source.hold(await source.toolset.get_tools(outside_run(None))):
                     source.tell(refused)
+                source.failed = False
         yield

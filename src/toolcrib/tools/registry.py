@@ -6,7 +6,8 @@ read, through the tool that `registry_tool` makes.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from toolcrib.errors import ToolcribError, did_you_mean
@@ -100,12 +101,12 @@ def registry_tool(
             "page": {"type": "integer", "description": "From 1, of a long answer"},
         },
     }
-    call = FunctionCall(name, access.answer, Signature.of(access.answer, {}))
+    answer = _with_noun(access.answer, noun)
     return Tool(
         name=name,
         description=f"Discover {what}: list them, search them, then read one.",
         parameters=parameters,
-        call=_Renamed(call, noun),
+        call=FunctionCall(name, answer, Signature.of(answer, {})),
         category=category,
         phrases=tuple(phrases),
         risk=Risk.SAFE,
@@ -113,15 +114,16 @@ def registry_tool(
     )
 
 
-class _Renamed:
-    """Calls with the entry's name under the noun that the model sees."""
+def _with_noun(answer: Callable[..., Awaitable[ToolResult]], noun: str) -> Callable[..., Awaitable[ToolResult]]:
+    """The same function, which takes the entry's name under the noun that the model sees."""
 
-    def __init__(self, call: FunctionCall, noun: str) -> None:
-        self._call, self._noun = call, noun
+    async def with_noun(**given: Any) -> ToolResult:
+        return await answer(entry=given.pop(noun, None), **given)
 
-    async def __call__(self, arguments: Mapping[str, Any], context: object = None, /) -> ToolResult:
-        given = {("entry" if key == self._noun else key): value for key, value in arguments.items()}
-        return await self._call(given, context)
+    parameters = inspect.signature(answer).parameters.values()
+    renamed = [one.replace(name=noun) if one.name == "entry" else one for one in parameters]
+    vars(with_noun)["__signature__"] = inspect.Signature(renamed)
+    return with_noun
 
 
 class _Access:

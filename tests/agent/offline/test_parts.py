@@ -1,25 +1,22 @@
 """The brain's parts by themselves: what a text says, what a schema asks for, what a result holds and how it is told."""
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
 
-from toolcrib.agent.offline.answering import told
-from toolcrib.agent.offline.arguing import Asking, arguments_for
-from toolcrib.agent.offline.conversation import Call, Conversation, Result, Step, Turn, conversation_of
-from toolcrib.agent.offline.dates import day_in, moment_in
-from toolcrib.agent.offline.doing import Doer
-from toolcrib.agent.offline.errands import errands_in, tool_asked_for
-from toolcrib.agent.offline.finding import Finder, Plan, Wish
-from toolcrib.agent.offline.known_tools import Deed, KnownTool, listed_in, specified_in
-from toolcrib.agent.offline.meaning import deed_of, nearest
-from toolcrib.agent.offline.planning import MOST_CALLS, reply_to
-from toolcrib.agent.offline.references import Known, chosen
-from toolcrib.agent.offline.replay import Reply, played
-from toolcrib.agent.offline.request_text import RequestText
-from toolcrib.agent.offline.small_talk import is_no, is_yes, talk_in
-from toolcrib.agent.offline.things import Thing, things_in
+from toolcrib.agent.offline.arguments import day_in, moment_in
+from toolcrib.agent.offline.conversation import Call, Conversation, Result, Step, Turn, read_conversation
+from toolcrib.agent.offline.entities import Entity, choose_entity, entities_in
+from toolcrib.agent.offline.finder import Plan, Reply, ToolFinder, Wanted, replay
+from toolcrib.agent.offline.intent import is_no, is_yes, small_talk_in
+from toolcrib.agent.offline.language import Action, action_of, most_similar
+from toolcrib.agent.offline.planner import MOST_CALLS, reply_to
+from toolcrib.agent.offline.references import Context, fill_arguments
+from toolcrib.agent.offline.request import Request, split_tasks, tool_to_describe
+from toolcrib.agent.offline.results import render_result
+from toolcrib.agent.offline.tools import ToolInfo, listed_in, specified_in
 
 MONDAY = date(2026, 5, 4)
 
@@ -69,7 +66,7 @@ def test_a_no_is_a_no_in_many_languages(text: str) -> None:
 
 
 def test_a_greeting_before_a_request_is_no_small_talk() -> None:
-    assert talk_in("hello, please list all my notes") is None
+    assert small_talk_in("hello, please list all my notes") == ""
 
 
 @pytest.mark.parametrize(
@@ -84,12 +81,12 @@ def test_a_greeting_before_a_request_is_no_small_talk() -> None:
     ],
 )
 def test_a_language_and_its_pronouns_are_known(text: str, language: str, pronoun: bool) -> None:
-    said = RequestText(text)
+    said = Request(text)
     assert (said.language, said.has_pronoun) == (language, pronoun)
 
 
 def test_a_text_is_taken_apart() -> None:
-    said = RequestText("mail “Lunch” to a@b.test: see https://x.test/a, 3,5 or logo.png")
+    said = Request("mail “Lunch” to a@b.test: see https://x.test/a, 3,5 or logo.png")
     assert said.quoted == ("Lunch",)
     assert said.emails == ("a@b.test",)
     assert said.urls == ("https://x.test/a",)
@@ -98,39 +95,45 @@ def test_a_text_is_taken_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "deed"),
-    [("lösche", Deed.DELETE), ("dodaj", Deed.CREATE), ("füge", Deed.CREATE), ("znajdź", Deed.FIND), ("monstera", None)],
+    ("word", "action"),
+    [
+        ("lösche", Action.DELETE),
+        ("dodaj", Action.CREATE),
+        ("füge", Action.CREATE),
+        ("znajdź", Action.FIND),
+        ("monstera", None),
+    ],
 )
-def test_a_verb_of_any_language_asks_for_a_deed(word: str, deed: Deed | None) -> None:
-    assert deed_of(word) is deed
+def test_a_verb_of_any_language_asks_for_a_deed(word: str, action: Action | None) -> None:
+    assert action_of(word) is action
 
 
 def test_a_name_is_meant_only_if_it_stands_out() -> None:
-    assert nearest("Kontaktseite", ["Home", "Contact", "Old pricing"]) == 1
-    assert nearest("Elefant", ["Home", "Contact"]) is None
-    assert nearest("anything", []) is None
+    assert most_similar("Kontaktseite", ["Home", "Contact", "Old pricing"]) == 1
+    assert most_similar("Elefant", ["Home", "Contact"]) is None
+    assert most_similar("anything", []) is None
 
 
 def test_errands_are_told_from_lists() -> None:
-    assert [one.text for one in errands_in("find photos of red cats and dogs at the beach")] == [
+    assert [one.text for one in split_tasks("find photos of red cats and dogs at the beach")] == [
         "find photos of red cats and dogs at the beach"
     ]
-    assert [one.text for one in errands_in("delete the old page and publish the new post")] == [
+    assert [one.text for one in split_tasks("delete the old page and publish the new post")] == [
         "delete the old page",
         "publish the new post",
     ]
-    (one,) = errands_in("create a page with a hero, a gallery and a form")
+    (one,) = split_tasks("create a page with a hero, a gallery and a form")
     assert (one.text, one.extras) == ("create a page", ("a hero", "a gallery", "a form"))
 
 
 def test_a_tool_that_is_only_asked_about_is_not_run() -> None:
-    assert tool_asked_for("Which tool can send mails? Do not run it") == "send mails"
-    assert tool_asked_for("use the tool that sends mails") == ""
+    assert tool_to_describe("Which tool can send mails? Do not run it") == "send mails"
+    assert tool_to_describe("use the tool that sends mails") == ""
 
 
 # Tools
 
-PLACE = KnownTool.of(
+PLACE = ToolInfo.from_schema(
     "book_table",
     "Book a table.",
     {
@@ -153,9 +156,11 @@ PLACE = KnownTool.of(
 )
 
 
-def filled(tool: KnownTool, text: str, known: Known | None = None) -> dict[str, Any]:
+def filled(tool: ToolInfo, text: str, memory: Sequence[Entity] = ()) -> dict[str, Any]:
     conversation = Conversation(turns=[Turn(text, datetime(2026, 5, 4, tzinfo=UTC))], tools={tool.name: tool})
-    plan = arguments_for(tool, RequestText(text), Asking(Finder(conversation, []), known or Known(), MONDAY))
+    plan = fill_arguments(
+        tool, Request(text), Context(finder=ToolFinder(conversation, []), memory=memory, today=MONDAY)
+    )
     try:
         next(plan)
     except StopIteration as end:
@@ -186,39 +191,44 @@ def test_each_kind_of_value_is_read(text: str, arguments: dict[str, Any]) -> Non
 
 
 def test_what_a_tool_puts_is_told_from_where_it_puts_it() -> None:
-    assert KnownTool("cms_addSectionToPage", "").places == ("page",)
-    assert KnownTool("add_page", "").places == ()
+    assert ToolInfo("cms_addSectionToPage", "").created_nouns == ("section",)
+    assert ToolInfo("add_page", "").created_nouns == ("page",)
 
 
 def test_an_integer_id_is_given_as_one() -> None:
-    tool = KnownTool.of("get_user", "", {"properties": {"id": {"type": "integer"}}, "required": ["id"]})
-    known = Known(remembered=[Thing(type="user", id="7", name="Ana")])
-    assert filled(tool, "show me that user", known) == {"id": 7}
+    tool = ToolInfo.from_schema("get_user", "", {"properties": {"id": {"type": "integer"}}, "required": ["id"]})
+    assert filled(tool, "show me that user", [Entity(type="user", id="7", name="Ana")]) == {"id": 7}
     assert tool.required[0].noun == "user"
 
 
 def test_a_path_of_two_parts_is_put_together() -> None:
     described = {"type": "string", "description": "Id of the section, or page/template such as home/hero"}
-    tool = KnownTool.of("read_section", "", {"properties": {"section": described}, "required": ["section"]})
+    tool = ToolInfo.from_schema("read_section", "", {"properties": {"section": described}, "required": ["section"]})
     assert filled(tool, "read the hero on the plants page") == {"section": "plants/hero"}
     assert filled(tool, "read the hero") == {"section": "home/hero"}
 
 
 def test_an_id_that_is_written_is_taken() -> None:
-    tool = KnownTool.of("get_user", "", {"properties": {"user_id": {"type": "string"}}, "required": ["user_id"]})
+    tool = ToolInfo.from_schema(
+        "get_user", "", {"properties": {"user_id": {"type": "string"}}, "required": ["user_id"]}
+    )
     assert filled(tool, "show user u_42") == {"user_id": "u_42"}
 
 
 def test_what_a_choice_means_may_stand_in_its_description() -> None:
     status = {"enum": ["draft", "published"], "description": "published makes it visible at once; draft hides it"}
-    tool = KnownTool.of("create_page", "", {"properties": {"title": {}, "status": status}, "required": ["title"]})
+    tool = ToolInfo.from_schema(
+        "create_page", "", {"properties": {"title": {}, "status": status}, "required": ["title"]}
+    )
     assert filled(tool, "create the page 'Team', visible") == {"title": "Team", "status": "published"}
     assert filled(tool, "erstelle 'Team' als Entwurf") == {"title": "Team", "status": "draft"}
 
 
 def test_nested_objects_are_left_to_language_models() -> None:
     items: dict[str, Any] = {"type": "array", "items": {"type": "object", "properties": {"a": {}}}}
-    tool = KnownTool.of("add_all", "", {"properties": {"items": items, "more": {"type": "object", "required": ["x"]}}})
+    tool = ToolInfo.from_schema(
+        "add_all", "", {"properties": {"items": items, "more": {"type": "object", "required": ["x"]}}}
+    )
     assert [one.is_nested for one in tool.parameters] == [True, True]
     assert filled(tool, "add all items 'a' and 'b'") == {}
 
@@ -237,7 +247,7 @@ def test_tools_are_read_from_the_texts_of_other_tools() -> None:
 
 # Results
 
-LIST = KnownTool("list_notes", "")
+LIST = ToolInfo("list_notes", "")
 
 
 @pytest.mark.parametrize(
@@ -255,25 +265,25 @@ LIST = KnownTool("list_notes", "")
     ],
 )
 def test_results_are_told_in_short(value: object, answer: str) -> None:
-    assert told("", value, RequestText("go"), "en", LIST) == answer
+    assert render_result("", value, Request("go"), "en", LIST) == answer
 
 
 def test_long_lists_and_texts_are_cut() -> None:
-    assert told("", [{"name": f"n{n}"} for n in range(14)], RequestText("list"), "de", LIST).endswith(
+    assert render_result("", [{"name": f"n{n}"} for n in range(14)], Request("list"), "de", LIST).endswith(
         "- … und 4 weitere"
     )
-    assert len(told("x" * 5_000, None, RequestText("read"), "en")) == 1_500
-    assert told("", None, RequestText("go"), "pl") == "Gotowe."
+    assert len(render_result("x" * 5_000, None, Request("read"), "en")) == 1_500
+    assert render_result("", None, Request("go"), "pl") == "Gotowe."
 
 
 def test_things_are_found_where_results_hold_them() -> None:
-    found = things_in(
+    found = entities_in(
         {"data": {"results": [{"type": "page", "id": "p1", "name": "Home"}]}, "pages": [{"slug": "a"}]}, "x"
     )
     assert [(one.type, one.id, one.name) for one in found] == [("page", "p1", "Home"), ("page", "a", "a")]
-    assert [one.type for one in things_in({"items": [{"id": 1, "label": "L"}]}, "menu")] == ["menu item"]
-    assert things_in("text", "x") == []
-    assert Thing(type="page", id="p1", name="Home", row={"slug": "home"}).value_for("slug") == "home"
+    assert [one.type for one in entities_in({"items": [{"id": 1, "label": "L"}]}, "menu")] == ["menu item"]
+    assert entities_in("text", "x") == []
+    assert Entity(type="page", id="p1", name="Home", row={"slug": "home"}).value_for("slug") == "home"
 
 
 # The plan
@@ -283,17 +293,17 @@ def test_memory_and_date_are_read_from_the_instructions() -> None:
     memory = (
         '<working-memory>\nSeen:\n- page p1 "Home"\n- "menu item" "a b"\n</working-memory>\n<date>2026-05-04</date>'
     )
-    read = conversation_of([], [], memory)
+    read = read_conversation([], [], memory)
     assert [(one.type, one.id, one.name) for one in read.memory] == [
         ("page", "p1", "Home"),
         ("menu item", "a b", "a b"),
     ]
     assert read.today == MONDAY
-    assert conversation_of([], [], "<date>2026-99-99</date>").today == date(1970, 1, 1)
+    assert read_conversation([], [], "<date>2026-99-99</date>").today == date(1970, 1, 1)
 
 
 def test_a_turn_ends_after_many_calls() -> None:
-    tool = KnownTool.of("list_notes", "List notes.", {"properties": {"limit": {"type": "integer"}}})
+    tool = ToolInfo.from_schema("list_notes", "List notes.", {"properties": {"limit": {"type": "integer"}}})
     steps = [Step(Call(tool="list_notes", arguments={"limit": n}), Result(text="")) for n in range(MOST_CALLS)]
     turn = Turn("list notes", datetime(2026, 5, 4, tzinfo=UTC), steps)
     assert reply_to(Conversation(turns=[turn], tools={"list_notes": tool})).text == "I stopped after 12 calls."
@@ -303,46 +313,35 @@ def test_what_was_done_is_not_done_again_with_other_arguments() -> None:
     made = [Step(Call(tool="create_note", arguments={"title": "A"}), Result(text="made"))]
 
     def plan() -> Plan[Reply]:
-        (result,) = yield [Wish(Call(tool="create_note", arguments={"title": "B"}), lasting=True)]
+        (result,) = yield [Wanted(Call(tool="create_note", arguments={"title": "B"}), writes=True)]
         return Reply(text=result.text)
 
-    assert played(plan(), made).text == "made"
-    assert [call.arguments for call in played(plan(), []).calls] == [{"title": "B"}]
+    assert replay(plan(), made).text == "made"
+    assert [call.arguments for call in replay(plan(), []).calls] == [{"title": "B"}]
     unanswered = [Step(Call(tool="create_note", arguments={"title": "B"}))]
-    assert played(plan(), unanswered).text == "There is no result."
+    assert replay(plan(), unanswered).text == "There is no result."
 
 
 @pytest.mark.parametrize(
-    ("error", "repaired"),
-    [
-        ("There is no note 'n9'. Did you mean 'n1'?", Call(tool="pin_note", arguments={"note": "n1"})),
-        ("It is pinned already. Use unpin_note instead.", Call(tool="unpin_note", arguments={"note": "n9"})),
-        ("It broke.", None),
-    ],
+    ("error", "again"),
+    [("There is no note 'n9'. Did you mean 'n1'?", [{"note": "n1"}]), ("It broke.", [])],
 )
-def test_an_error_that_says_how_is_repaired_once(error: str, repaired: Call | None) -> None:
+def test_an_error_that_says_how_is_repaired_once(error: str, again: list[dict[str, str]]) -> None:
     schema = {"properties": {"note": {"type": "string", "description": "Id of the note"}}, "required": ["note"]}
-    tools = {name: KnownTool.of(name, f"{name} a note.", schema) for name in ("pin_note", "unpin_note")}
-    turn = Turn("pin note n9", datetime(2026, 5, 4, tzinfo=UTC))
-    conversation = Conversation(turns=[turn], tools=tools)
-    doer = Doer(conversation, Finder(conversation, []))
-    plan = doer.do(tools["pin_note"], errands_in(turn.text)[0])
-    assert [wish.call.arguments for wish in next(plan)] == [{"note": "n9"}]
-    failed = [Result(text=error, failed=True)]
-    if repaired is None:
-        with pytest.raises(StopIteration) as end:
-            plan.send(failed)
-        assert end.value.value.text == "That did not work: It broke."
-    else:
-        assert [wish.call for wish in plan.send(failed)] == [repaired]
+    tools = {"pin_note": ToolInfo.from_schema("pin_note", "Pin a note.", schema)}
+    failed = Step(Call(tool="pin_note", arguments={"note": "n9"}), Result(text=error, failed=True))
+    turn = Turn("pin note n9", datetime(2026, 5, 4, tzinfo=UTC), [failed])
+    reply = reply_to(Conversation(turns=[turn], tools=tools))
+    assert [call.arguments for call in reply.calls] == again
+    assert reply.text == ("" if again else "That did not work: It broke.")
 
 
 def test_words_find_what_was_listed_by_name_or_by_meaning() -> None:
-    things = [Thing(type="page", id=name, name=name) for name in ("Contact", "Contact form", "Old pricing")]
+    things = [Entity(type="page", id=name, name=name) for name in ("Contact", "Contact form", "Old pricing")]
 
     def one(text: str, *, ranked: bool = False) -> str | None:
-        telling = RequestText(text).telling
-        thing = chosen(things, telling, telling, ranked=ranked)
+        telling = Request(text).content
+        thing = choose_entity(things, telling, telling, best_first=ranked)
         return thing.name if thing else None
 
     assert one("the pricing") == "Old pricing"
@@ -350,4 +349,4 @@ def test_words_find_what_was_listed_by_name_or_by_meaning() -> None:
     assert one("contact") is None
     assert one("contact", ranked=True) == "Contact"
     assert one("zebra", ranked=True) == "Contact"
-    assert chosen([], [], [], ranked=True) is None
+    assert choose_entity([], [], [], best_first=True) is None

@@ -3,8 +3,11 @@
 import pytest
 
 from tests.support.offline import Talk
-from toolcrib.agent.offline.consent import Objection, objection_to
-from toolcrib.agent.offline.wording import say
+from toolcrib import Catalog
+from toolcrib.agent.events import Answered
+from toolcrib.agent.offline.intent import Objection, objection_to
+from toolcrib.agent.offline.language import message
+from toolcrib.stores.sqlite.store import SqliteStore
 from toolcrib_cms.cms import Cms
 
 READING = ("get", "list", "search", "find", "check")
@@ -131,7 +134,9 @@ NEVER_MIND = [
 @pytest.mark.parametrize("text", NEVER_MIND)
 async def test_a_question_can_be_dropped_in_any_language(cms: Talk, text: str) -> None:
     await cms.say("Archive a post")
-    assert await cms.say(text) in {say("declined", language) for language in ("en", "de", "pl", "es", "fr", "zh", "ja")}
+    assert await cms.say(text) in {
+        message("declined", language) for language in ("en", "de", "pl", "es", "fr", "zh", "ja")
+    }
     assert cms.calls == []
 
 
@@ -214,11 +219,35 @@ async def test_what_is_forbidden_is_neither_done_nor_offered(cms: Talk) -> None:
     assert (written(cms), cms.session.confirmations) == ([], ())
 
 
+@pytest.mark.parametrize("text", ["add it to the hero on the home page", "füge es der Startseite hinzu"])
+async def test_a_command_that_has_no_place_for_it_writes_nothing(cms: Talk, text: str) -> None:
+    await cms.say("find a mountain image")
+    await cms.say(text)
+    assert written(cms) == []
+
+
+def choices(talk: Talk) -> tuple[str, ...]:
+    """What the last answer offers as buttons."""
+    return next(event.choices for event in talk.last.events if isinstance(event, Answered))
+
+
+async def test_what_is_offered_is_offered_as_buttons_too(cms: Talk) -> None:
+    await cms.say("Archive a post")
+    assert choices(cms)[2:] == ("What happens to a cactus in the rain", "Opening hours at Christmas")
+    await cms.say(choices(cms)[2])
+    assert cms.calls == [("cms_archivePost", {"postId": "post_cactus-in-the-rain"})]
+    await cms.say("delete the Contact page and its newsletter")
+    assert len(choices(cms)) == 4
+    await cms.say(choices(cms)[0])
+    assert [one.tool for one in cms.session.confirmations] == ["cms_deletePage"]
+
+
 async def test_up_to_four_choices_are_offered_and_taken_by_number(cms: Talk, one_cms: Cms) -> None:
     answer = await cms.say("delete the Contact page and its newsletter")
     assert "1. **cms_deletePage**" in answer
     assert "5. " not in answer
     await cms.say("1")
+    assert choices(cms) == ()
     assert [one.tool for one in cms.session.confirmations] == ["cms_deletePage"], "the user chose it, and is asked"
 
 
@@ -256,3 +285,18 @@ async def test_an_id_goes_only_where_its_kind_fits(cms: Talk) -> None:
     await cms.say("what sections are on the home page?")
     await cms.say("add a section to the contact page")
     assert not any(str(value).startswith("sec_") for _, given in cms.calls for value in given.values())
+
+
+@pytest.mark.parametrize("text", ["buch mir den Raum A von 10 bis 11", "book room A from 10 to 11"])
+async def test_words_that_could_be_several_arguments_are_none_of_them(text: str) -> None:
+    catalog = Catalog()
+
+    @catalog.tool(phrases=["book a room"])
+    def book_room(room: str, start: str, end: str) -> str:
+        """Book a meeting room from start to end."""
+        return "booked"
+
+    async with SqliteStore(None) as store, store.open("rooms") as session:
+        talk = Talk(session, catalog)
+        assert "?" in await talk.say(text)
+        assert talk.calls == []

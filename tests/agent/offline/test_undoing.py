@@ -3,11 +3,12 @@
 import pytest
 
 from tests.support.offline import Talk
-from toolcrib.agent.offline.known_tools import KnownTool
-from toolcrib.agent.offline.request_text import RequestText
-from toolcrib.agent.offline.undoing import undoing_in
+from toolcrib.agent.offline.intent import undo_in
+from toolcrib.agent.offline.request import Request, Task
+from toolcrib.agent.offline.safety import without_opposites
+from toolcrib.agent.offline.tools import ToolInfo
 
-PUBLISH, ARCHIVE, DELETE = (KnownTool(f"{verb}_post", "") for verb in ("publish", "archive", "delete"))
+PUBLISH, ARCHIVE, DELETE = (ToolInfo(f"{verb}_post", "") for verb in ("publish", "archive", "delete"))
 
 
 @pytest.mark.parametrize(
@@ -37,9 +38,7 @@ PUBLISH, ARCHIVE, DELETE = (KnownTool(f"{verb}_post", "") for verb in ("publish"
     ],
 )
 def test_to_take_something_back_is_neither_to_publish_nor_to_delete(text: str) -> None:
-    undoing = undoing_in(RequestText(text))
-    assert undoing is not None
-    assert [undoing.is_opposite(tool) for tool in (PUBLISH, ARCHIVE, DELETE)] == [True, False, True]
+    assert without_opposites([PUBLISH, ARCHIVE, DELETE], Task(Request(text))) == [ARCHIVE]
 
 
 @pytest.mark.parametrize(
@@ -58,11 +57,10 @@ def test_to_take_something_back_is_neither_to_publish_nor_to_delete(text: str) -
     ],
 )
 def test_what_is_undone_is_told_by_the_word_or_beside_it(text: str, opposite: str) -> None:
-    tool = KnownTool(opposite, "")
-    undoing = undoing_in(RequestText(text))
-    assert undoing is not None
+    tool = ToolInfo(opposite, "It does it.")
     # A verb that names of tools are seldom made of is none to the brain; then nothing is known of the tool.
-    assert undoing.is_opposite(tool) or not tool.verb
+    assert undo_in(Request(text)) is not None
+    assert without_opposites([tool], Task(Request(text))) == [] or not tool.verb
 
 
 @pytest.mark.parametrize(
@@ -86,13 +84,12 @@ def test_what_is_undone_is_told_by_the_word_or_beside_it(text: str, opposite: st
     ],
 )
 def test_what_only_looks_like_undoing_is_none(text: str) -> None:
-    assert undoing_in(RequestText(text)) is None
+    assert undo_in(Request(text)) is None
 
 
 def test_a_tool_made_for_undoing_is_the_one() -> None:
-    undoing = undoing_in(RequestText("unpublish the post"))
-    assert undoing is not None
-    assert not undoing.is_opposite(KnownTool("unpublish_post", ""))
+    tool = ToolInfo("unpublish_post", "")
+    assert without_opposites([tool], Task(Request("unpublish the post"))) == [tool]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Replicas, each a process of its own: a shop whose tools write into a ledger, and a model that follows rules.
 
-    python -m tests.support.replicas.replica DATABASE_URL
+    python -m tests.support.replicas.replica DATABASE_URL STORE
 
 It reads `start PORT` and answers with a process id, and `kill ID`, and answers when that process is dead. Replicas are
 forked from here, because most of what a start takes is to import everything.
@@ -143,36 +143,36 @@ def at_once(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
     return ModelResponse(parts=[part])
 
 
-def serve(url: str, options: Options, taken: socket.socket) -> None:
+def serve(url: str, store: str, options: Options, taken: socket.socket) -> None:
     """Be a replica, until somebody kills it."""
     catalog = Catalog()
     shared = SharedSource(
         SharedCatalog(PostgresDatabase(url)), catalog, runners={SOURCE: CatalogRunner(catalog_of(url))}
     )
     crib = Crib(catalog, model=FunctionModel(at_once, stream_function=in_pieces, model_name="rules"))
-    served = Served(crib=crib, store=open_store(url), name="Shop", opens=(shared,))
+    served = Served(crib=crib, store=open_store(store), name="Shop", opens=(shared,))
     listen(create_app(served, options), options, taken)
 
 
-def started(url: str, port: int) -> int:
+def started(url: str, store: str, port: int) -> int:
     """The id of a new replica; from here on, who calls that port waits for its answer."""
     options = Options(port=port, requests_per_second=100_000, burst=100_000, warm_up=False)
     with bind_socket(options) as taken:
         child = os.fork()
         if child == 0:
             try:
-                serve(url, options, taken)
+                serve(url, store, options, taken)
             finally:
                 os._exit(1)
     return child
 
 
-def main(url: str) -> None:
+def main(url: str, store: str) -> None:
     running: set[int] = set()
     for line in sys.stdin:
         verb, number = line.split()
         if verb == "start":
-            answer = started(url, int(number))
+            answer = started(url, store, int(number))
             running.add(answer)
         else:
             answer = killed(int(number))
@@ -190,4 +190,4 @@ def killed(process: int) -> int:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

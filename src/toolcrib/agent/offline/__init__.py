@@ -1,9 +1,9 @@
-"""A brain without a language model: a Pydantic AI model that works by rules, so that a demo and a test run anywhere.
+"""A stand-in for a language model: it works by rules, so that a demo and a test run without a key.
 
-It reads what any model reads (instructions, tool definitions, messages) and nothing else, and the same messages always
-give the same reply. `conversation.py` says what was said and done, `planning.py` what comes next, `filling.py` with
-which arguments, `answering.py` in which words. Words of other languages are compared by meaning (`meaning.py`), with
-the embedder that also finds the tools. It invents nothing: what is not in the request, the memory or a result is asked.
+It reads what any model reads (instructions, tool definitions, messages), keeps no state, and is safe before clever: it
+writes only what was commanded outright and in full, and else asks or offers choices. The way of a turn: `planner.py`
+splits the request into tasks (`request.py`), finds a tool for each (`finder.py`), fills in its arguments
+(`arguments.py`, `entities.py`), decides whether it may be called, and says what came out (`results.py`).
 """
 
 from toolcrib.agent.offline.model import OfflineModel

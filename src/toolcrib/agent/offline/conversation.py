@@ -1,4 +1,4 @@
-"""What a request to a model holds, as the brain reads it: the turns so far, the tools in sight, what is remembered."""
+"""The conversation in a request to a model: the turns so far, the tools in sight, what is remembered."""
 
 import json
 import re
@@ -18,16 +18,14 @@ from pydantic_ai.messages import (
 from pydantic_ai.tools import ToolDefinition
 
 from toolcrib.agent.confirmation import is_pressed
-from toolcrib.agent.offline.json_shapes import as_object
-from toolcrib.agent.offline.known_tools import KnownTool
-from toolcrib.agent.offline.request_text import RequestText
-from toolcrib.agent.offline.things import Thing
+from toolcrib.agent.offline.entities import Entity
+from toolcrib.agent.offline.request import Request
+from toolcrib.agent.offline.tools import ToolInfo, as_object
 from toolcrib.search.text import is_unspaced
 
 NOTES = "offline"  # the key of our notes among a response's `provider_details`
-_FEW_WORDS = 3
 NEEDS_YES = "requires_confirmation"
-
+_FEW_WORDS = 3
 _MEMORY = re.compile(r"<working-memory>(.*?)</working-memory>", re.DOTALL)
 _REMEMBERED = re.compile(r'^- ("(?:[^"\\]|\\.)*"|\S+) ("(?:[^"\\]|\\.)*"|\S+)(?: ("(?:[^"\\]|\\.)*"))?$', re.MULTILINE)
 _DATE = re.compile(r"(?:<date>|\b(?:date|today)\b)\D{0,20}(\d{4}-\d{2}-\d{2})", re.IGNORECASE)
@@ -69,7 +67,7 @@ class Step:
 
 @dataclass(slots=True)
 class Turn:
-    """What the user said, what was done about it, and what the brain noted for itself in its answer."""
+    """What the user said, what was called, and what the brain noted for itself in its answer."""
 
     text: str
     at: datetime
@@ -82,8 +80,8 @@ class Conversation:
     """One request to the brain."""
 
     turns: Sequence[Turn]
-    tools: Mapping[str, KnownTool]  # by name, in the order they were given
-    memory: Sequence[Thing] = ()  # newest first
+    tools: Mapping[str, ToolInfo]  # by name, in the order they were given
+    memory: Sequence[Entity] = ()  # newest first
     instructions: str = ""
 
     @property
@@ -104,15 +102,15 @@ class Conversation:
     @property
     def language(self) -> str:
         """The language of this turn; a word or two, and a button, are in that of the turn before."""
-        telling = [turn.text for turn in self.turns if _tells_language(turn.text)]
-        return RequestText(telling[-1] if telling else self.turn.text).language
+        texts = [turn.text for turn in self.turns if _tells_language(turn.text)]
+        return Request(texts[-1] if texts else self.turn.text).language
 
     @property
     def today(self) -> date:
         """The day in the instructions; else the day on which the user spoke. Never the clock: replies must repeat."""
-        said = _DATE.search(self.instructions)
+        found = _DATE.search(self.instructions)
         try:
-            return date.fromisoformat(said[1]) if said else self.turn.at.date()
+            return date.fromisoformat(found[1]) if found else self.turn.at.date()
         except ValueError:
             return self.turn.at.date()
 
@@ -122,45 +120,36 @@ def _tells_language(text: str) -> bool:
     return not is_pressed(text) and (len(words) >= _FEW_WORDS or any(is_unspaced(word) for word in words))
 
 
-def conversation_of(
+def read_conversation(
     messages: Sequence[ModelMessage], tools: Sequence[ToolDefinition], instructions: str
 ) -> Conversation:
     """The conversation in the messages of Pydantic AI."""
     turns: list[Turn] = []
     steps: dict[str, Step] = {}
     for message in messages:
-        if isinstance(message, ModelRequest):
-            instructions += "".join(f"\n{part.content}" for part in message.parts if isinstance(part, SystemPromptPart))
-            _note_request(message, turns, steps)
-        else:
-            _note_response(message, turns, steps)
+        for part in message.parts if isinstance(message, ModelRequest) else ():
+            if isinstance(part, SystemPromptPart):
+                instructions += f"\n{part.content}"
+            elif isinstance(part, UserPromptPart):
+                turns.append(Turn(text=_text_of(part), at=part.timestamp))
+            elif isinstance(part, ToolReturnPart) and (step := steps.get(part.tool_call_id)):
+                step.result = _result_of(part)
+        if isinstance(message, ModelResponse) and turns:  # without a turn, the start of the conversation was cut off
+            turns[-1].notes = as_object((message.provider_details or {}).get(NOTES))
+            for call in message.tool_calls:
+                arguments = as_object(_json(call.args) if isinstance(call.args, str) else call.args)
+                steps[call.tool_call_id] = Step(Call(tool=call.tool_name, arguments=dict(arguments)))
+                turns[-1].steps.append(steps[call.tool_call_id])
     if not turns:
         turns.append(Turn(text="", at=datetime(1970, 1, 1, tzinfo=UTC)))
     return Conversation(
         turns=turns,
-        tools={one.name: KnownTool.of(one.name, one.description or "", one.parameters_json_schema) for one in tools},
+        tools={
+            one.name: ToolInfo.from_schema(one.name, one.description or "", one.parameters_json_schema) for one in tools
+        },
         memory=_remembered(instructions),
         instructions=instructions,
     )
-
-
-def _note_request(message: ModelRequest, turns: list[Turn], steps: Mapping[str, Step]) -> None:
-    for part in message.parts:
-        if isinstance(part, UserPromptPart):
-            turns.append(Turn(text=_text_of(part), at=part.timestamp))
-        elif isinstance(part, ToolReturnPart) and (step := steps.get(part.tool_call_id)):
-            step.result = _result_of(part)
-
-
-def _note_response(message: ModelResponse, turns: list[Turn], steps: dict[str, Step]) -> None:
-    if not turns:
-        return  # the start of the conversation was cut off
-    details = message.provider_details or {}
-    turns[-1].notes = as_object(details.get(NOTES))
-    for part in message.tool_calls:
-        step = Step(Call(tool=part.tool_name, arguments=_arguments_of(part.args)))
-        turns[-1].steps.append(step)
-        steps[part.tool_call_id] = step
 
 
 def _text_of(part: UserPromptPart) -> str:
@@ -169,11 +158,6 @@ def _text_of(part: UserPromptPart) -> str:
         return part.content
     pieces = (piece if isinstance(piece, str) else getattr(piece, "content", None) for piece in part.content)
     return "\n".join(piece for piece in pieces if isinstance(piece, str))
-
-
-def _arguments_of(arguments: object) -> dict[str, Any]:
-    read = _json(arguments) if isinstance(arguments, str) else arguments
-    return dict(as_object(read))
 
 
 def _result_of(part: ToolReturnPart) -> Result:
@@ -193,12 +177,12 @@ def _json(text: str) -> object:
         return None
 
 
-def _remembered(instructions: str) -> list[Thing]:
+def _remembered(instructions: str) -> list[Entity]:
     """The entities of the newest working memory in the prompt."""
     blocks = _MEMORY.findall(instructions)
     found = _REMEMBERED.findall(blocks[-1]) if blocks else []
     return [
-        Thing(type=_unquoted(kind), id=_unquoted(identity), name=_unquoted(name or identity))
+        Entity(type=_unquoted(kind), id=_unquoted(identity), name=_unquoted(name or identity))
         for kind, identity, name in found
     ]
 

@@ -24,9 +24,9 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
 
-from toolcrib.agent.offline.conversation import NOTES, Conversation, conversation_of
-from toolcrib.agent.offline.planning import reply_to
-from toolcrib.agent.offline.replay import Reply
+from toolcrib.agent.offline.conversation import NOTES, Conversation, read_conversation
+from toolcrib.agent.offline.finder import Reply
+from toolcrib.agent.offline.planner import choices_of, reply_to
 from toolcrib.discovery.tokens import count_tokens
 
 NAME = "offline"
@@ -85,13 +85,13 @@ class OfflineModel(Model[None]):
     def _response(self, messages: list[ModelMessage], parameters: ModelRequestParameters) -> ModelResponse:
         tools = [tool for tool in parameters.function_tools if parameters.visibility_of(tool.name) != "withheld"]
         instructions = InstructionPart.join(self._get_instruction_parts(messages, parameters) or []) or ""
-        conversation = conversation_of(messages, tools, instructions)
+        conversation = read_conversation(messages, tools, instructions)
         reply = reply_to(conversation)
         return ModelResponse(
             parts=_parts(reply, conversation, parameters),
             model_name=NAME,
             provider_name=NAME,
-            provider_details={NOTES: dict(reply.notes)} if reply.notes else None,
+            provider_details={NOTES: dict(reply.notes), "choices": choices_of(reply)} if reply.notes else None,
             usage=_usage(instructions, tools, messages, reply),
             finish_reason="tool_call" if reply.calls else "stop",
         )
@@ -128,15 +128,15 @@ def _usage(
     instructions: str, tools: Sequence[ToolDefinition], messages: Sequence[ModelMessage], reply: Reply
 ) -> RequestUsage:
     """What a model that reads o200k would have counted: texts, calls and definitions, without marks around them."""
-    said = [instructions]
-    said += [f"{tool.name} {tool.description or ''} {_json(tool.parameters_json_schema)}" for tool in tools]
+    texts = [instructions]
+    texts += [f"{tool.name} {tool.description or ''} {_json(tool.parameters_json_schema)}" for tool in tools]
     for message in messages:
         for part in message.parts:
             content = getattr(part, "content", None) or getattr(part, "args", None)
-            said.append(content if isinstance(content, str) else _json(content) if content is not None else "")
+            texts.append(content if isinstance(content, str) else _json(content) if content is not None else "")
     given = [reply.text, *(f"{call.tool} {_json(dict(call.arguments))}" for call in reply.calls)]
     return RequestUsage(
-        input_tokens=sum(map(count_tokens, filter(None, said))),
+        input_tokens=sum(map(count_tokens, filter(None, texts))),
         output_tokens=sum(map(count_tokens, filter(None, given))),
     )
 

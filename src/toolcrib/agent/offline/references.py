@@ -1,211 +1,350 @@
-"""Arguments that name a thing: an id from what the user wrote, from this turn's results or from the working memory."""
+"""All arguments of one call. Those that name a thing come from an id in the request, from the results of this turn,
+from the working memory, or from a look-up by name; an id goes only where its kind fits. What was not said is missing.
+"""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
 from itertools import pairwise
 from typing import Any
 
-from toolcrib.agent.offline.known_tools import Deed, KnownTool
-from toolcrib.agent.offline.meaning import LIKE, is_like, nearest, nearness
-from toolcrib.agent.offline.parameters import Parameter
-from toolcrib.agent.offline.request_text import Word
-from toolcrib.agent.offline.spoken import Words, is_about
-from toolcrib.agent.offline.things import Thing
+from toolcrib.agent.offline.arguments import TaskWords, field_named, plain_value, repeats
+from toolcrib.agent.offline.conversation import Call
+from toolcrib.agent.offline.entities import Entity, choose_entity, entities_in, named_entities
+from toolcrib.agent.offline.finder import Plan, ToolFinder, Wanted
+from toolcrib.agent.offline.language import CLOSE, SIMILAR, Action, similarity
+from toolcrib.agent.offline.request import EDGES, Request, Word
+from toolcrib.agent.offline.tools import Parameter, ToolInfo
 from toolcrib.search.text import is_unspaced, plain, words
 
-_PATTERN = re.compile(r"\b([a-z]+)/([a-z]+) such as ([\w-]+)/([\w-]+)", re.IGNORECASE)
-_EXAMPLES = re.compile(r"\b(?:such as|for example|e\.g\.|like)\s+([^.;()]+)", re.IGNORECASE)
-_IN_PASSING = 1  # how well a tool fits that only mentions what is looked for
+_LEVELS = 2  # of looking up what a look-up needs
+_MOST_LOOKUPS = 2  # tools tried for one thing
 _KIND_LETTERS = 4  # of a kind in an id: the rest of `img_3` tells nothing
-_TELLING_LETTERS = 3  # of a word in a name that may be meant by a word of another language
+_PATH = re.compile(r"\b([a-z]+)/([a-z]+) such as ([\w-]+)/([\w-]+)", re.IGNORECASE)  # "page/template such as home/hero"
 
 
-@dataclass(frozen=True)
-class Known:
-    """The things that can be spoken of: those of this turn, then those remembered, each newest first."""
+@dataclass(kw_only=True)
+class Context:
+    """What arguments can be taken from, besides the words of the task."""
 
-    here: Sequence[Thing] = ()
-    remembered: Sequence[Thing] = ()
+    finder: ToolFinder
+    results: Sequence[Entity] = ()  # of this turn, newest first
+    memory: Sequence[Entity] = ()
+    today: date
+    answer: Request | None = None  # the user's answer to a question
+    asked_for: str = ""  # the parameter it was about
+    given: Mapping[str, Any] = field(default_factory=dict[str, Any])  # arguments that are known already
+    names: dict[str, str] = field(default_factory=dict[str, str])  # of things looked up, by id
 
+    @property
+    def entities(self) -> list[Entity]:
+        """The things that can be spoken of, newest first."""
+        return [*self.results, *self.memory]
 
-def distinguishing(parameter: Parameter, given: Words) -> list[Word]:
-    """The words that could be the name of what is meant."""
-    about = {*given.tool.nouns, *parameter.nouns, given.tool.verb, *parameter.words}
-    about |= {noun for one in given.tool.parameters if one.is_reference for noun in (*one.nouns, *_parts_of(one))}
-    said = given.head if given.tail else given.said
-    # What is quoted is a name, where the tool has no other use for it.
-    telling = said.telling if _writes_text(given.tool) else [word for word in said.words if not word.is_small]
-    return [
-        word
-        for word in telling
-        if (word != said.verb or is_unspaced(word.folded))
-        and word.text not in given.spent
-        and not _is_of_another_kind(word.text, parameter)
-        and not is_about(word, [noun for noun in about if noun])
-    ]
-
-
-def _parts_of(parameter: Parameter) -> tuple[str, ...]:
-    """The kinds of things whose names make up an id such as page/template."""
-    found = _PATTERN.search(parameter.description)
-    return (found[1], found[2]) if found else ()
+    def spoken_of(self, values: Mapping[str, Any]) -> bool:
+        """Whether one of the values is a thing that "it" can mean: of this turn, or remembered."""
+        meant = {text for one in self.entities for text in (one.id, one.name, *map(str, one.row.values()))}
+        return any(str(value) in meant for value in values.values())
 
 
-def _writes_text(tool: KnownTool) -> bool:
-    """Whether it takes a text of the user's, and not only names of things."""
-    return any(one.type in ("string", "object") and not one.is_reference and not one.choices for one in tool.parameters)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """The values found, what is missing, and what the first missing one could be."""
+
+    values: dict[str, Any]
+    missing: Sequence[Parameter] = ()
+    options: Sequence[tuple[str, str]] = ()  # by name and value
 
 
-def examples_of(parameter: Parameter) -> list[str]:
-    """The values that the description gives as examples."""
-    found = _EXAMPLES.search(parameter.description)
-    pieces = re.split(r",|\bor\b|\band\b", found[1]) if found else []
-    return [piece.strip(" '\"") for piece in pieces if piece.strip(" '\"")]
+def fill_arguments(tool: ToolInfo, request: Request, context: Context) -> Plan[Arguments]:
+    """The arguments of a call of this tool for a task."""
+    return (yield from _fill(tool, request, context, context.given, _LEVELS))
 
 
-def known_value(parameter: Parameter, given: Words, known: Known) -> Any:
+def _fill(tool: ToolInfo, request: Request, context: Context, given: Mapping[str, Any], levels: int) -> Plan[Arguments]:
+    """With fewer levels, the call only looks up what another one needs: then only what is required is filled."""
+    top = levels == _LEVELS
+    spoken = TaskWords(request, tool, context.today)
+    values: dict[str, Any] = {}
+    missing: list[Parameter] = []
+    options: list[tuple[str, str]] = []
+    for parameter in sorted(tool.parameters, key=lambda one: (not one.required, not one.is_reference)):
+        if not top and not parameter.required:
+            continue
+        if parameter.name in given:
+            values[parameter.name] = given[parameter.name]
+            continue
+        source = spoken
+        if context.answer is not None and parameter.name == context.asked_for and top:
+            source = TaskWords(context.answer, tool, context.today, is_answer=True)
+        if parameter.is_reference:
+            value = yield from _reference(parameter, source, context, levels, options, values)
+            kin = [one for one in tool.parameters if one.is_reference and set(one.nouns) & set(parameter.nouns)]
+            if value in [values[one.name] for one in kin if one.name in values]:
+                value = None  # "replace the old one with the new one": not with itself
+        else:
+            value = plain_value(parameter, source)
+            if value is None and parameter.required and parameter.is_title and request.has_pronoun:
+                value = _name_of_it(tool, context.entities)
+        if isinstance(value, str) and parameter.type == "integer" and value.lstrip("-").isdigit():
+            value = int(value)
+        if value is not None:
+            values[parameter.name] = value
+        elif parameter.required:
+            missing.append(parameter)
+    ordered = {one.name: values[one.name] for one in tool.parameters if one.name in values}
+    return Arguments(values=ordered, missing=missing, options=options)
+
+
+def _reference(
+    parameter: Parameter,
+    spoken: TaskWords,
+    context: Context,
+    levels: int,
+    options: list[tuple[str, str]],
+    found: Mapping[str, Any],
+) -> Plan[Any]:
+    if not parameter.required:
+        return _it(parameter, spoken, context.entities)
+    value = _known_value(parameter, spoken, context)
+    if value is None and levels:
+        value = yield from _looked_up(parameter, spoken, context, levels, options, found)
+    if value is not None or options:
+        return value
+    last = [one for one in spoken.tool.required if one.is_reference][-1] is parameter
+    value = _as_written(parameter, spoken) if levels == _LEVELS and (last or spoken.is_answer) else None
+    if parameter.type == "integer" and not str(value).lstrip("-").isdigit():
+        value = None
+    options[:] = [] if value is not None else [(example, example) for example in parameter.examples]
+    return value
+
+
+def _it(parameter: Parameter, spoken: TaskWords, entities: Sequence[Entity]) -> Any:
+    """What "it" is, for an argument that can be left out: where no required one takes it."""
+    if not spoken.request.has_pronoun or spoken.tool.reads or any(one.is_reference for one in spoken.tool.required):
+        return None
+    return next((one.value_for(parameter.name) for one in entities if one.is_a(parameter.nouns)), None)
+
+
+def _name_of_it(tool: ToolInfo, entities: Sequence[Entity]) -> str | None:
+    """The name of what was last spoken of; of such as the tool takes, if it takes any."""
+    kinds = [noun for one in tool.parameters if one.is_reference for noun in one.nouns]
+    fitting = [one for one in entities if one.is_a(kinds)] or entities
+    return fitting[0].name if fitting else None
+
+
+def _known_value(parameter: Parameter, spoken: TaskWords, context: Context) -> Any:
     """The thing meant, if it is known without looking anything up."""
-    if given.whole:
-        return _named(given.said.words, parameter, [*known.here, *known.remembered]) or _example(
-            parameter, given.said.words
-        )
-    if written := _written(given, parameter):
-        return given.spend(written)
-    own = distinguishing(parameter, given)
-    fitting = [thing for thing in (*known.here, *known.remembered) if thing.is_a(parameter.nouns)]
-    if (named := _named(own, parameter, fitting)) is not None:
+    fitting = [one for one in context.entities if one.is_a(parameter.nouns)]
+    if spoken.is_answer:
+        return _named_value(spoken.request.words, parameter, fitting) or _example(parameter, spoken.request.words)
+    written = [one for one in spoken.request.identifiers if one not in spoken.used]
+    if fits := next((one for one in written if not _is_of_another_kind(one, parameter)), None):
+        return spoken.use(fits)
+    name = _name_words(parameter, spoken)
+    if (named := _named_value(name, parameter, fitting)) is not None:
         return named
-    here = [thing for thing in known.here if thing.is_a(parameter.nouns)]
-    if here:
-        return here[0].value_for(parameter.name)
-    if composed := _composed(parameter, given):
-        return composed
-    if example := _example(parameter, own):
-        return example
-    if fitting and (given.said.has_pronoun or (not own and (given.tool.looks or len(fitting) == 1))):
+    if here := next((one for one in context.results if one.is_a(parameter.nouns)), None):
+        return here.value_for(parameter.name)
+    if value := _composed(parameter, spoken) or _example(parameter, name):
+        return value
+    if fitting and (spoken.request.has_pronoun or (not name and (spoken.tool.reads or len(fitting) == 1))):
         return fitting[0].value_for(parameter.name)
     return None
 
 
-def raw_value(parameter: Parameter, given: Words) -> str | None:
-    """What the user called it, for a tool that may know the name; the last resort."""
-    if given.whole:
-        return given.said.quoted[0] if given.said.quoted else given.said.text.strip(" .,;:!?") or None
-    if quoted := given.quoted():
-        return given.spend(quoted)
-    own = [word.text for word in distinguishing(parameter, given)]
-    names = [word for word in own if word[:1].isupper()]
-    if not names and examples_of(parameter):  # there are few, and it is none of them: better ask
-        return None
-    return " ".join(names or own) or None
+def _named_value(name: Sequence[Word], parameter: Parameter, entities: Sequence[Entity]) -> Any:
+    meant = {plain(part) for word in name for part in words(word.text)}
+    return next((one.value_for(parameter.name) for one in entities if meant & one.name_words), None)
 
 
-def chosen(things: Sequence[Thing], own: Sequence[Word], telling: Sequence[Word], *, ranked: bool) -> Thing | None:
-    """The one of the things found that the words mean; the first where they come best first.
-
-    `own` are the words that could be its name; `telling` also those that may hold it, such as "Kontaktseite".
-    """
-    if not things:
-        return None
-    if named := called_that(things, own):
-        return named[0] if len(named) == 1 or ranked else None
-    alike = [_alike(own, thing) for thing in things]  # "Kakteen" for "What happens to a cactus"
-    if max(alike) and alike.count(max(alike)) == 1:
-        return things[alike.index(max(alike))]
-    said = " ".join(word.text for word in telling)
-    place = nearest(said, [thing.name for thing in things]) if said and own else None
-    if place is not None:
-        return things[place]
-    return things[0] if ranked else None
-
-
-def called_that(things: Sequence[Thing], own: Sequence[Word]) -> list[Thing]:
-    """The things that the words name best, as they are written; none if no word is in any."""
-    meant = {plain(part) for word in own for part in words(word.text)}
-    scores = [3 * len(meant & thing.called) + len(meant & thing.said) for thing in things]
-    best = max(scores, default=0)
-    return [thing for thing, score in zip(things, scores, strict=True) if best and score == best]
-
-
-def _alike(own: Sequence[Word], thing: Thing) -> int:
-    """How many of the words mean the same as a word of its name, in whatever language."""
-    called = [word for word in thing.called if len(word) >= _TELLING_LETTERS]
-    return sum(any(is_like(word.folded, other) for other in called) for word in own)
-
-
-def _written(given: Words, parameter: Parameter) -> str | None:
-    """An id in plain sight, unless it says itself that it is of another kind: `post_7` is no page."""
-    free = (one for one in given.said.identifiers if one not in given.spent)
-    return next((one for one in free if not _is_of_another_kind(one, parameter)), None)
+def _example(parameter: Parameter, name: Sequence[Word]) -> str | None:
+    """One of the values the description gives as examples, if the user said it."""
+    folded = {word.folded for word in name}
+    return next((example for example in parameter.examples if example.casefold() in folded), None)
 
 
 def _is_of_another_kind(identifier: str, parameter: Parameter) -> bool:
+    """Whether an id says itself that it is of another kind: `post_7` is no page."""
     kind = identifier.partition("_")[0]
     if kind == identifier or len(kind) < _KIND_LETTERS or not kind.isalpha() or not parameter.nouns:
         return False
-    return max(nearness(kind, noun) for noun in parameter.nouns) < LIKE
+    return max(similarity(kind, noun) for noun in parameter.nouns) < SIMILAR
 
 
-def _named(own: Sequence[Word], parameter: Parameter, things: Sequence[Thing]) -> Any:
-    meant = {plain(part) for word in own for part in words(word.text)}
-    for thing in things:
-        if thing.is_a(parameter.nouns) and meant & thing.called:
-            return thing.value_for(parameter.name)
-    return None
+def _name_words(parameter: Parameter, spoken: TaskWords) -> list[Word]:
+    """The words that could be the name of what is meant."""
+    tool = spoken.tool
+    about = {*tool.nouns, *parameter.nouns, tool.verb, *parameter.words}
+    for one in tool.parameters:
+        if one.is_reference:
+            path = _PATH.search(one.description)
+            about |= {*one.nouns, *(path.group(1, 2) if path else ())}
+    request = spoken.before_new_value
+    # What is quoted is a name, where the tool has no other use for it.
+    writes_text = any(
+        one.type in ("string", "object") and not one.is_reference and not one.choices for one in tool.parameters
+    )
+    content = request.content if writes_text else [word for word in request.words if not word.is_small]
+    return [
+        word
+        for word in content
+        if (word != request.verb or is_unspaced(word.folded))
+        and word.text not in spoken.used
+        and not _is_of_another_kind(word.text, parameter)
+        and not repeats(word, [noun for noun in about if noun])
+    ]
 
 
-def _composed(parameter: Parameter, given: Words) -> str | None:
+def _composed(parameter: Parameter, spoken: TaskWords) -> str | None:
     """`home/hero` from "the hero on the home page", where the description shows that form; one part must be said."""
-    found = _PATTERN.search(parameter.description)
+    found = _PATH.search(parameter.description)
     if not found:
         return None
-    kinds, examples = (found[1], found[2]), (found[3], found[4])
     # The last part may go by what the parameter itself names: "the testimonials section" for page/template.
-    meanings = ([kinds[0]], [kinds[1], *parameter.nouns])
-    said = [_part_said(meant, example, given) for meant, example in zip(meanings, examples, strict=True)]
-    if not any(said) or (not given.tool.looks and not (said[-1] and (said[0] or given.tool.deed is not Deed.DELETE))):
+    place = _spoken_part([found[1]], found[3], spoken)
+    thing = _spoken_part([found[2], *parameter.nouns], found[4], spoken)
+    deletes = spoken.tool.action is Action.DELETE
+    if not (place or thing) or (not spoken.tool.reads and not (thing and (place or not deletes))):
         return None  # to write, the thing itself must be said, and to delete also where
-    return "/".join(part or example for part, example in zip(said, examples, strict=True))
+    return f"{place or found[3]}/{thing or found[4]}"
 
 
-def _part_said(kinds: Sequence[str], example: str, given: Words) -> str:
-    spoken = given.said.words
-    if said := next((word for word in spoken if word.folded == example), None):
-        given.spend(said.text)
+def _spoken_part(kinds: Sequence[str], example: str, spoken: TaskWords) -> str:
+    request_words = spoken.request.words
+    if word := next((word for word in request_words if word.folded == example), None):
+        spoken.use(word.text)
         return example
-    for before, word in pairwise(spoken):
-        if is_about(word, kinds) and not before.is_small and before != given.said.verb:
+    for before, word in pairwise(request_words):
+        if repeats(word, kinds) and not before.is_small and before != spoken.request.verb:
             return "-".join(words(before.text))
     return ""
 
 
-def _example(parameter: Parameter, own: Sequence[Word]) -> str | None:
-    """One of the values the description gives as examples, if the user said it."""
-    said = {word.folded for word in own}
-    return next((example for example in examples_of(parameter) if example.casefold() in said), None)
+def _as_written(parameter: Parameter, spoken: TaskWords) -> str | None:
+    """What the user called it, for a tool that may know the name; the last resort."""
+    if spoken.is_answer:
+        return next(iter(spoken.request.quoted), None) or spoken.request.text.strip(EDGES) or None
+    if quoted := spoken.quoted():
+        return spoken.use(quoted)
+    own = [word.text for word in _name_words(parameter, spoken)]
+    names = [word for word in own if word[:1].isupper()]
+    if not names and parameter.examples:  # there are few, and it is none of them: better ask
+        return None
+    return " ".join(names or own) or None
 
 
-def lookups_for(parameter: Parameter, tool: KnownTool, tools: Sequence[KnownTool], *, named: bool) -> list[KnownTool]:
-    """The tools that can tell which things there are, the likeliest first: those that search, if there is a name."""
-    scored: list[tuple[int, int, KnownTool]] = []
-    for place, one in enumerate(tools):
-        if one.name == tool.name or not one.looks or any(need.is_nested for need in one.required):
+# Look-ups
+
+
+def _looked_up(
+    parameter: Parameter,
+    spoken: TaskWords,
+    context: Context,
+    levels: int,
+    options: list[tuple[str, str]],
+    found: Mapping[str, Any],
+) -> Plan[Any]:
+    request = spoken.before_new_value
+    name = [*spoken.request.words] if spoken.is_answer else _name_words(parameter, spoken)
+    around = spoken.request.words if spoken.is_answer else request.content
+    around = [word for word in around if word.text not in spoken.used]
+    tools = yield from _lookup_tools(parameter, spoken.tool, context.finder, named=bool(name))
+    for bare in tools[:_MOST_LOOKUPS]:
+        tool = yield from context.finder.describe(bare)
+        arguments = yield from _fill(tool, spoken.request, context, found, levels - 1)
+        if arguments.missing:
             continue
-        score = _fit(one, parameter)
-        if not score or any(need.is_reference and set(need.nouns) & set(parameter.nouns) for need in one.required):
+        (result,) = yield [Wanted(Call(tool=tool.name, arguments=arguments.values))]
+        if result.failed or result.needs_yes:
             continue
-        searches = one.deed is Deed.FIND and any(not need.is_reference for need in one.required)
-        # A search for anything comes after a list of the very things.
-        score += 1 if searches and named and score > _IN_PASSING else 0
-        score -= len([need for need in one.required if need.is_reference]) * 2
-        if one.deed is Deed.FIND and one.required and not named:
-            continue  # nothing to search by
-        scored.append((-score, place, one))
+        entities = entities_in(result.value, tool.nouns[0] if tool.nouns else "")
+        fitting = [one for one in entities if one.is_a(parameter.nouns)]
+        entities = fitting or [one for one in entities if not one.says_its_type]
+        context.names.update((one.id, one.name) for one in entities)
+        best_first = tool.action is Action.FIND and bool(name) and spoken.tool.reads
+        entity = choose_entity(entities, name, around, best_first=best_first)
+        if entity is None:
+            places = [context.names[str(value)] for value in arguments.values.values() if str(value) in context.names]
+            entity = _last_spoken_of(entities, name, spoken, context.memory, places)
+        if entity is not None:
+            spoken.used |= {word.text for word in name if plain(word.folded) in entity.name_words}
+            return entity.value_for(parameter.name)
+        options[:] = options or [
+            (one.name, str(one.value_for(parameter.name))) for one in named_entities(entities, name) or entities
+        ]
+    return None
+
+
+def _last_spoken_of(
+    entities: Sequence[Entity], name: Sequence[Word], spoken: TaskWords, memory: Sequence[Entity], places: Sequence[str]
+) -> Entity | None:
+    """The newest remembered of them, unless a word is left that could name another: "the heading on the home page".
+
+    `places` are the names of what the things belong to, such as their page.
+    """
+    changed = field_named(spoken)
+    left = [one for one in name if one.text != changed and not any(similarity(one.text, at) >= CLOSE for at in places)]
+    if left or spoken.is_answer or not entities:
+        return None
+    kinds = {one.type for one in entities}
+    newest = next((one for one in memory if one.type in kinds), None)
+    return next((one for one in entities if newest and one.id == newest.id), None)
+
+
+def _lookup_tools(parameter: Parameter, tool: ToolInfo, finder: ToolFinder, *, named: bool) -> Plan[list[ToolInfo]]:
+    """The tools that can tell which things there are: of those in sight, or else found for it."""
+    tools = _lookups_among(parameter, tool, finder.visible, named=named)
+    if about := _about(parameter, tools):
+        return about
+    listings = (f"list {parameter.noun}s", f"show the {parameter.noun}s")
+    # A list may be long, and what has a name can be searched for.
+    for task in (f"find {parameter.noun}s", *listings) if named else listings:
+        found = yield from finder.find(task)
+        sighted = {one.name: one for one in (*finder.visible, *found.tools)}
+        tools = _lookups_among(parameter, tool, list(sighted.values()), named=named)
+        if about := _about(parameter, tools):
+            return about
+        if task not in listings:
+            continue  # it searches for anything, and a list of the very things is better
+        if not tools:  # what a search only named must be seen before it can be judged
+            seen: list[ToolInfo] = []
+            for bare in [one for one in found.tools if one.is_bare and _may_list(one, parameter)][:_MOST_LOOKUPS]:
+                described = yield from finder.describe(bare)
+                seen.append(described)
+            tools = _lookups_among(parameter, tool, seen, named=named)
+        if tools:
+            break
+    return tools
+
+
+def _lookups_among(parameter: Parameter, tool: ToolInfo, tools: Sequence[ToolInfo], *, named: bool) -> list[ToolInfo]:
+    """Those that can tell which things there are, the likeliest first: those that search, if there is a name."""
+    scored: list[tuple[int, int, ToolInfo]] = []
+    nouns = set(parameter.nouns)
+    for index, one in enumerate(tools):
+        needs_such = any(need.is_nested or (need.is_reference and set(need.nouns) & nouns) for need in one.required)
+        searches = one.action is Action.FIND and bool(one.required)
+        if one.name == tool.name or not one.reads or needs_such or (searches and not named):
+            continue
+        if nouns & set(one.nouns):
+            score = (4 if one.nouns[-1] in nouns else 2) + (
+                1 if searches and any(not need.is_reference for need in one.required) else 0
+            )
+        else:
+            score = 1 if one.described_nouns & nouns else 0  # it mentions them
+        if score:
+            scored.append((2 * sum(need.is_reference for need in one.required) - score, index, one))
     return [one for _, _, one in sorted(scored, key=lambda found: found[:2])]
 
 
-def _fit(tool: KnownTool, parameter: Parameter) -> int:
-    if set(tool.nouns) & set(parameter.nouns):
-        return 4 if tool.nouns[-1] in parameter.nouns else 2
-    return _IN_PASSING if tool.told_nouns & set(parameter.nouns) else 0
+def _about(parameter: Parameter, tools: Sequence[ToolInfo]) -> list[ToolInfo]:
+    """The tools that are about such things by their names, if the likeliest is; the others only mention them."""
+    about = [one for one in tools if set(one.nouns) & set(parameter.nouns)]
+    return about if about[:1] == list(tools[:1]) else []
+
+
+def _may_list(tool: ToolInfo, parameter: Parameter) -> bool:
+    """Whether a tool of which only the name is known could tell which there are: `get_navigation` for a menu item."""
+    return tool.reads and any(similarity(own, noun) >= CLOSE for own in tool.nouns for noun in parameter.nouns)

@@ -162,7 +162,7 @@ def missing_sources(toolbox: Toolbox, states: SourceStates | None, *, found: boo
 
     If something that surely fits was found, only those that are still starting: theirs could fit better.
     """
-    known = states() if callable(states) else states or {}
+    known = {**dict.fromkeys(toolbox.unreachable, SourceState.DOWN), **(states() if callable(states) else states or {})}
     missing = {source: state for source, state in known.items() if state is not SourceState.READY}
     if not missing:
         return []
@@ -175,8 +175,14 @@ def missing_sources(toolbox: Toolbox, states: SourceStates | None, *, found: boo
         f"{label(source)} ({state})"
         for source, state in sorted(missing.items())
         # With tools held, they tell whether the source may be known of; without, the policy does.
-        if source in seen or (source not in held and _may_know(toolbox, source))
+        if source in seen or (source not in held and _may_know(toolbox, source)) or _hidden_here(toolbox, source)
     ]
+
+
+def _hidden_here(toolbox: Toolbox, source: str) -> bool:
+    """Whether tools of a toolset that failed are held, and would be seen by this caller if it had not."""
+    held = (tool for tool in toolbox.catalog if tool.source == source) if source in toolbox.unreachable else ()
+    return any(toolbox.policy.decide(tool, toolbox.role).decision is not Decision.HIDE for tool in held)
 
 
 def _may_know(toolbox: Toolbox, source: str) -> bool:

@@ -63,6 +63,7 @@ const CHANGES = {
 
   answered: (turn, event, at) => ({
     items: withWholeAnswer(turn.items, event.text),
+    choices: event.choices ?? [],
     steps: closeModel(turn.steps, since(turn, at)),
   }),
 

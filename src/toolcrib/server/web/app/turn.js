@@ -3,6 +3,7 @@
 import { html } from "./html.js";
 import { Approval } from "./approval.js";
 import { CallCard } from "./call_card.js";
+import { Choices } from "./choices.js";
 import { copyText } from "./clipboard.js";
 import { DiscoveryCard } from "./discovery_card.js";
 import { count, duration } from "./format.js";
@@ -20,6 +21,7 @@ export function Turn({ turn, isLast }) {
       ${turn.confirmation ? html`<p class="said-by-button">${turn.user}</p>` : html`<div class="user" dir="auto">${turn.user}</div>`}
       ${turn.items.map((item, place) => html`<${Item} key=${place} item=${item} streaming=${turn.running && place === turn.items.length - 1} />`)}
       ${waiting && html`<p class="thinking" role="status"><span></span><span></span><span></span><span class="visually-hidden">Working</span></p>`}
+      ${isLast && !turn.running && html`<${Choices} choices=${turn.choices} />`}
       ${!turn.running && html`
         <footer class="turn-foot">
           <button class="foot-button" onClick=${(event) => copyText(answer, event.currentTarget)} disabled=${!answer}><${Icon} name="copy" size=${14} />Copy</button>

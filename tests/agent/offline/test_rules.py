@@ -237,7 +237,7 @@ async def test_what_is_offered_is_offered_as_buttons_too(cms: Talk) -> None:
     await cms.say(choices(cms)[2])
     assert cms.calls == [("cms_archivePost", {"postId": "post_cactus-in-the-rain"})]
     await cms.say("delete the Contact page and its newsletter")
-    assert len(choices(cms)) == 4
+    assert choices(cms)[0] == "cms_deletePage"
     await cms.say(choices(cms)[0])
     assert [one.tool for one in cms.session.confirmations] == ["cms_deletePage"]
 

@@ -2,7 +2,7 @@
 
 | variable                  | meaning                                            | without it                     |
 |---------------------------|----------------------------------------------------|--------------------------------|
-| `TOOLCRIB_CACHE`          | folder for what can be made again, such as vectors | the user's cache folder        |
+| `TOOLCRIB_CACHE`          | folder for what can be made again, such as indexes | the user's cache folder        |
 | `TOOLCRIB_STORE`          | keeps sessions: a file, or `postgresql://...`      | in the user's data folder      |
 | `TOOLCRIB_MODEL`          | model that talks, such as `openai:gpt-5.4`         | by the key set, else `offline` |
 | `TOOLCRIB_LOCAL_PORTS`    | ports of this machine on which `local` looks       | `11434 1234 8080 8000`         |
@@ -119,6 +119,11 @@ class Settings:
     def credential_variable(name: str) -> str:
         """The variable that can hold a credential."""
         return CREDENTIAL_PREFIX + re.sub(r"\W+", "_", name, flags=re.ASCII).upper()
+
+    @property
+    def indexes(self) -> Path:
+        """Built search indexes of large catalogs, for the next process with the same tools."""
+        return self.cache / "indexes"
 
     @property
     def sessions(self) -> str:

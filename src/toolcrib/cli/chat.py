@@ -19,7 +19,7 @@ from toolcrib.cli.options import (
     ModeName,
     StorePlace,
     load_catalog,
-    make_index,
+    own_index,
     shown_tools,
 )
 from toolcrib.cli.output import note
@@ -88,7 +88,7 @@ def _crib(
     from toolcrib.agent.crib import Crib  # late: Pydantic AI takes a second or two
 
     catalog = load_catalog(source, calls=True)
-    index = make_index(catalog, embedder) if embedder else None
+    index = own_index(catalog, embedder, settings)
     shown = shown_tools(catalog, mode, settings, _surface(surface))
     crib = Crib(catalog, model=model, index=index, **shown)
     _ = crib.llm  # fail early if the model cannot be used

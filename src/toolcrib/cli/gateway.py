@@ -357,7 +357,7 @@ def make_gateway(
         policy=rules,
         surface=surface,
         activate=activate,
-        index=shared_index(quarantine.catalog, index, postgres_place(catalog) if catalog else None, embedder),
+        index=shared_index(quarantine.catalog, index, postgres_place(catalog) if catalog else None, embedder, settings),
         tool_cache=ToolCache(folder) if remember else None,
         limits=chosen.gateway,
         waiting_calls=WaitingCalls(settings.confirmations, label=label, seconds=chosen.gateway.answer_seconds),

@@ -37,8 +37,8 @@ AT_LOAD: dict[str, set[str]] = {
         "yaml_file",
     },
     "server": {
-        "_connections", "agent", "catalog", "discovery", "evals", "memory", "policy", "search", "serving", "stores",
-        "tools",
+        "_connections", "agent", "catalog", "credentials", "discovery", "evals", "memory", "policy", "search",
+        "serving", "stores", "tools",
     },
 }  # fmt: skip
 LATE: dict[str, set[str]] = {

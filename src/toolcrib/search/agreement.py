@@ -39,7 +39,7 @@ def agreement_features(meanings: LateInteraction, text: str, ranked: Ranked, lex
     request, weights = directions_and_weights(np.array(meanings.request(text)), DIMENSIONS)
     weights = weights / weights.sum()
     called_by = list(dict.fromkeys(words(ranked.name))) or [ranked.name]
-    name, name_weights = directions_and_weights(np.array(meanings.vectors(called_by)), DIMENSIONS)
+    name, name_weights = directions_and_weights(np.array(meanings.embedder.embed_words(called_by)), DIMENSIONS)
     own, around = meanings.nearest_words(request, ranked.tool_ids[: 1 + MOST_CANDIDATES])
     to_name = request @ name.T
     by_name, of_name = to_name.max(axis=1), to_name.max(axis=0)

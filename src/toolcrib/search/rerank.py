@@ -119,10 +119,6 @@ class LateInteraction:
         request = self.request(text) if len(tool_ids) else []
         return Coverage(*coverage(request, np.array(tool_ids, dtype=np.int64), *self.held))
 
-    def vectors(self, words: Sequence[str]) -> list[Vectors]:
-        """The vectors of single words."""
-        return self._embedder.embed_words(words)
-
     def nearest_words(self, request: Vectors, tool_ids: Sequence[int]) -> tuple[Vectors, Vectors]:
         """For each word of a request, how near the nearest word of the first of these tools is, and of all of them."""
         starts, ends = self._blocks.bounds

@@ -17,7 +17,7 @@ SRC = Path(__file__).parents[1] / "src" / "toolcrib"
 AT_LOAD: dict[str, set[str]] = {
     "tools": set(),
     "memory": {"tools"},
-    "sources": {"tools"},
+    "sources": {"credentials", "tools"},
     "search": {"tools"},
     "catalog": {"tools", "yaml_file"},
     "policy": {"tools", "yaml_file"},

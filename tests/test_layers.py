@@ -17,7 +17,7 @@ SRC = Path(__file__).parents[1] / "src" / "toolcrib"
 AT_LOAD: dict[str, set[str]] = {
     "tools": set(),
     "memory": {"tools"},
-    "sources": {"tools"},
+    "sources": {"credentials", "tools"},
     "search": {"tools"},
     "catalog": {"tools", "yaml_file"},
     "policy": {"tools", "yaml_file"},
@@ -37,8 +37,8 @@ AT_LOAD: dict[str, set[str]] = {
         "yaml_file",
     },
     "server": {
-        "_connections", "agent", "catalog", "discovery", "evals", "memory", "policy", "search", "serving", "stores",
-        "tools",
+        "_connections", "agent", "catalog", "credentials", "discovery", "evals", "memory", "policy", "search",
+        "serving", "stores", "tools",
     },
 }  # fmt: skip
 LATE: dict[str, set[str]] = {

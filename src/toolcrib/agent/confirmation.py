@@ -38,7 +38,8 @@ from toolcrib.tools.result import ToolResult
 # The user's message when they press a button, for the model: clients read the event's `approved`.
 BUTTON_YES = "Yes, go ahead with {tool}."
 BUTTON_NO = "No, do not call {tool}."
-_PRESSED = re.compile(r"(?:Yes, go ahead with|No, do not call) [\w-]+\.", re.ASCII)
+BUTTON_UNDO = "I have undone what {tool} did."
+_PRESSED = re.compile(r"(?:(?:Yes, go ahead with|No, do not call) [\w-]+|I have undone what [\w-]+ did)\.", re.ASCII)
 
 
 def is_pressed(text: str) -> bool:
@@ -80,6 +81,11 @@ class Confirmations:
         """Close a question that the user answered with no; the same call is not asked about again in this turn."""
         await self._session.decline_confirmation(confirmation.id)
         self._declined |= {confirmation.digest}
+
+    async def change(self, confirmation: Confirmation, arguments: Mapping[str, Any]) -> Confirmation:
+        """Close a question, and ask about the same tool with the arguments that the user wrote instead."""
+        await self.decline(confirmation)
+        return await self._ask(PendingApproval.of(confirmation.tool, arguments))
 
     def accept(self, confirmation: Confirmation) -> None:
         """Accept a question that the user answered by a button: the call that follows may take it."""

@@ -8,6 +8,7 @@ marks around messages and by how it rewrites tool definitions.
 
 import asyncio
 import logging
+import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -29,6 +30,7 @@ from toolcrib.agent.crib import Crib
 from toolcrib.agent.definitions import PassThroughValidator, shown_arguments
 from toolcrib.agent.history import call_id, dump_messages, new_parts
 from toolcrib.agent.run_toolset import Call, model_call
+from toolcrib.discovery.costs import price_per_million
 from toolcrib.discovery.handover import Discovered
 from toolcrib.discovery.surfaces.display import SOURCE
 from toolcrib.discovery.tokens import count_tokens, is_exact
@@ -61,6 +63,8 @@ class Recorder:
         self._emit = emit
         self.toolbox = crib.toolbox(session.toolbox, watch=self._read_result, begin=self._begin_call)
         self.report = Report(model=model)
+        self._began = time.perf_counter()
+        self._model_began: float | None = None  # the request that the model has not answered yet
         self._memory = session.memory  # the newest; written with the next save
         self._unsaid = ""  # the word at which the text of the model stands
         self._log: list[Any] = []  # the events since the last save
@@ -69,6 +73,27 @@ class Recorder:
         self._readings: dict[str, Reading] = {}  # the last one of each tool whose results hold entities
         self._found_by: dict[str, str] = {}  # tool: the query that found it in this run
         self._ran: Counter[str] = Counter()  # by name, until the call that ran it is reported
+
+    # Times
+
+    def model_began(self) -> None:
+        """A request goes to the model."""
+        self._model_began = self._ms()
+
+    def model_ended(self) -> None:
+        """The model has answered, or never will."""
+        if self._model_began is not None:
+            self._add_time("model", "model", self._ms() - self._model_began)
+            self._model_began = None
+
+    def _add_time(self, kind: str, label: str, took_ms: float) -> None:
+        began = max(0.0, self._ms() - took_ms)
+        self.report.timeline.append(
+            {"kind": kind, "label": label, "at_ms": round(began, 2), "took_ms": round(took_ms, 2)}
+        )
+
+    def _ms(self) -> float:
+        return (time.perf_counter() - self._began) * 1000
 
     # Events
 
@@ -124,10 +149,12 @@ class Recorder:
         if self._is_discovery(call.name):
             value = call.result.value
             found = value if isinstance(value, Discovered) else Discovered(query=_query(call.arguments))
+            self._add_time("search", found.query, call.took_ms)
             self._tools_found(found, round(call.took_ms, 2))
             return
         inner = self._inner(call)
         used = inner or call.name
+        self._add_time("tool", used, call.took_ms)
         if used not in self.report.used and used != EXECUTE_TOOL:
             self.report.used.append(used)
         self.emit(
@@ -262,15 +289,18 @@ class Recorder:
         if last and isinstance(last[-1], ModelResponse) and not self._is_saved(last[-1]):
             await self.save(last, _usage(last[-1]))
 
-    async def save_interrupted(self, messages: Sequence[ModelMessage]) -> None:
+    async def save_interrupted(self, messages: Sequence[ModelMessage], *, stopped: Sequence[ModelMessage] = ()) -> None:
         """Write what came after the last response of a run that was stopped.
 
-        If this turn has no response yet, there is nothing to write: the user will send the text again.
+        If this turn failed before any response, there is nothing to write: the user will send the text again. One that
+        the user stopped is kept, as `stopped` has it, so that "go on" has something to go on with.
         """
         await self._finish_saving()
         last = max((at for at, message in enumerate(messages) if isinstance(message, ModelResponse)), default=-1)
         if last >= 0 and self._is_saved(messages[last]):
             await self.save(messages[last + 1 :])
+        elif stopped:
+            await self.save(stopped)
 
     async def _finish_saving(self) -> None:
         """Wait for the write in progress; if it failed, the error is raised here."""
@@ -330,6 +360,7 @@ class Report:
     enabled: list[str] = field(default_factory=list[str])
     used: list[str] = field(default_factory=list[str])
     steps: list[Tokens] = field(default_factory=list[Tokens])
+    timeline: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])  # when what took how long
     all_tools: int = 0  # tokens of every definition, in one request
 
     @property
@@ -362,6 +393,11 @@ class Report:
             "steps": [asdict(step) for step in self.steps],
             "tokens": {**asdict(total), "total": total.total},
             "all_tools_loaded": {"per_request": self.all_tools, "tokens": self.all_tools * len(self.steps)},
+            "timeline": self.timeline,
+            "dollars_per_million": {
+                "input": price_per_million(self.model),
+                "cached": price_per_million(self.model, cached=True),
+            },
             "tools_share": {"tokens": total.definitions + total.protocols},
             "exact": is_exact(self.model),
         }

@@ -11,7 +11,7 @@ iteration stops the run.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ from toolcrib.agent.models import classify_error, without_secrets
 from toolcrib.agent.recorder import Emit
 from toolcrib.agent.turn import Turn, TurnInput
 from toolcrib.credentials import acting_for
+from toolcrib.discovery.arguments import Repaired, repair_arguments
 from toolcrib.discovery.confirmation import CONFIRMED
 from toolcrib.discovery.modes import choose_mode
 from toolcrib.discovery.toolbox import EXECUTE_TOOL
@@ -70,9 +71,17 @@ def stream(session: Session, text: str, *, crib: Crib, context: object = None) -
 
 
 def confirm(
-    session: Session, confirmation_id: str, approved: bool, *, crib: Crib, context: object = None
+    session: Session,
+    confirmation_id: str,
+    approved: bool,
+    *,
+    crib: Crib,
+    context: object = None,
+    arguments: Mapping[str, Any] | None = None,
 ) -> AsyncGenerator[Event]:
     """What happens after the user answered a question by a button: the call is made, or not, and the agent goes on.
+
+    With `arguments`, the user has changed what it is called with: their yes is to exactly these, and to no others.
 
     Raises:
         ConfirmationError: There is no such question, or it was answered, or it is too old.
@@ -81,6 +90,7 @@ def confirm(
     async def work(emit: Emit) -> None:
         question = _question(session, confirmation_id)
         turn = Turn(crib, session, emit, context)
+        changed = _changed(turn, question, arguments) if approved else None
         text = (BUTTON_YES if approved else BUTTON_NO).format(tool=question.tool)
         turn.recorder.emit(
             RunStarted(session=session.id, text=text, model=turn.model, confirmation=question.id, approved=approved)
@@ -89,6 +99,8 @@ def confirm(
             await turn.confirmations.decline(question)
             await _run_turn(turn, crib, TurnInput(text))
             return
+        if changed is not None:
+            question = await turn.confirmations.change(question, changed)
         turn.confirmations.accept(question)
         request = ModelRequest(parts=[UserPromptPart(text)])
         # As if the model had called it just now: Pydantic AI begins with the call.
@@ -127,6 +139,17 @@ def _question(session: Session, confirmation_id: str) -> Confirmation:
     )
 
 
+def _changed(turn: Turn, question: Confirmation, arguments: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The arguments that the user wrote in place of those that were asked about; None if they are the same."""
+    tool = turn.toolbox.find(question.tool)
+    if arguments is None or tool is None or dict(arguments) == dict(question.arguments):
+        return None
+    given = repair_arguments(tool, arguments)
+    if not isinstance(given, Repaired):
+        raise ConfirmationError(f"{question.tool} cannot be called like that.", hint=given)
+    return given.arguments
+
+
 async def _run_turn(turn: Turn, crib: Crib, opening: TurnInput) -> None:
     """Run a turn to its end, whatever that is."""
     began = time.perf_counter()
@@ -154,6 +177,7 @@ async def _run_turn(turn: Turn, crib: Crib, opening: TurnInput) -> None:
         turn.recorder.report.all_tools = await all_tools
     finally:
         all_tools.cancel()
+    turn.recorder.model_ended()
     used = turn.usage
     turn.recorder.emit(
         UsageEvent(

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from cyclopts import App, Parameter
 
@@ -39,6 +40,7 @@ from toolcrib.errors import GatewayError, require
 from toolcrib.settings import Settings, is_postgres
 
 if TYPE_CHECKING:
+    from toolcrib.gateway.oauth import OAuthSpec
     from toolcrib.gateway.profiles import SurfaceName
     from toolcrib.gateway.server import Gateway
     from toolcrib.gateway.setup import Setup
@@ -254,13 +256,14 @@ def gateway(
         raise GatewayError("Nothing was reviewed yet, and --require-review trusts nothing else.", hint=hint)
     if lock is not None and not dry_run and not is_postgres(lock) and not Path(lock).exists():
         note("First start: what the servers list now is trusted. `toolcrib gateway review` shows it before.")
+    chosen = read_setup(setup) if setup else Setup()
     made = make_gateway(
         config or ((Path(DEFAULT),) if catalog is None else ()),
         settings=settings,
         catalog=catalog,
         surface=surface,
         policy=policy,
-        setup=read_setup(setup) if setup else Setup(),
+        setup=chosen,
         profile=profile,
         lock=lock,
         seconds=timeout,
@@ -283,7 +286,7 @@ def gateway(
         _quiet()
         asyncio.run(_over_stdio(made))
         return 0
-    options = _options(http, host, (*token, *settings.tokens), allow_host, allow_origin, limit)
+    options = _options(http, host, (*token, *settings.tokens), allow_host, allow_origin, limit, chosen.oauth)
     from toolcrib.gateway.http import PATH, http_server
     from toolcrib.serving import address, bind_socket
 
@@ -291,7 +294,7 @@ def gateway(
     _quiet()
     say(address(options, taken, PATH))
     with suppress(KeyboardInterrupt):
-        http_server(made, options).run(sockets=[taken])
+        http_server(made, options, chosen.oauth).run(sockets=[taken])
     return 0
 
 
@@ -394,20 +397,26 @@ def _options(
     hosts: Sequence[str],
     origins: Sequence[str],
     limits: Sequence[str],
+    oauth: "OAuthSpec | None" = None,
 ) -> "Options":
     from toolcrib.gateway.http import UNNAMED
     from toolcrib.gateway.limits import ChosenLimits
+    from toolcrib.gateway.oauth import SUBJECT
     from toolcrib.serving import Options, is_loopback
 
-    if not tokens and is_loopback(host):
+    if oauth is not None:
+        hosts = (*hosts, urlsplit(oauth.url).hostname or "")
+    elif not tokens and is_loopback(host):
         made = secrets.token_urlsafe(24)
         note(f"No token was given. This one is good until the gateway ends: {made}")
         tokens = (made,)
-    if UNNAMED in tenants(tokens).values():
-        raise GatewayError(f"No token can be named {UNNAMED!r}.", hint="Give it another name, or none.")
+    for name in tenants(tokens).values():
+        if name == UNNAMED or name.startswith(SUBJECT):
+            raise GatewayError(f"No token can be named {name!r}.", hint="Give it another name, or none.")
     options = Options(
         host=host,
         port=port,
+        knows_callers=oauth is not None,
         tokens={secret: name or UNNAMED for secret, name in tenants(tokens).items()},
         hosts=frozenset(name.casefold() for name in hosts),
         origins=frozenset(origin.rstrip("/") for origin in origins),

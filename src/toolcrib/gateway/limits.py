@@ -20,6 +20,8 @@ class GatewayLimits:
     terminal_characters: int = 200_000  # of arguments in a terminal
     result_characters: int = 50_000  # of one result, about 12,000 tokens; the rest is read on demand
     kept_results_characters: int = 64_000_000  # of long results that are kept for that
+    task_after_seconds: float = 2.0  # a call that is not done by then becomes a task, for clients that take tasks
+    task_seconds: float = 3_600.0  # how long the call of a task may take
     startup_wait_seconds: float = 5.0  # how long the first searches wait for servers without cached tools
 
 

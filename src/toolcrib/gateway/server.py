@@ -9,14 +9,14 @@ import json
 import logging
 import time
 from collections import Counter, OrderedDict
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import mcp_types
 from mcp import MCPError
@@ -26,6 +26,7 @@ from pydantic import ValidationError
 
 from toolcrib.catalog.approvals import Quarantine, pin_of, write_json
 from toolcrib.catalog.catalog import Catalog
+from toolcrib.credentials import acting_for
 from toolcrib.discovery.confirmation import PendingApproval
 from toolcrib.discovery.render import label
 from toolcrib.discovery.surfaces.browse import browse_surface
@@ -43,6 +44,7 @@ from toolcrib.gateway.clients import (
     SuspendedCalls,
 )
 from toolcrib.gateway.confirmation import Answer, Confirmations, PendingConfirmations, ask_user, pop_code, with_code
+from toolcrib.gateway.large_results import LargeResults
 from toolcrib.gateway.limits import GatewayLimits
 from toolcrib.gateway.pending import WaitingCalls
 from toolcrib.gateway.profiles import Profile, SurfaceName, all_rules, check_servers, chosen
@@ -53,17 +55,18 @@ from toolcrib.gateway.subscriptions import Subscriptions
 from toolcrib.gateway.surface import (
     CALLERS,
     INSTRUCTIONS,
-    LargeResults,
     found_definition,
     gateway_surface,
     surface_definition,
     text_result,
 )
+from toolcrib.gateway.tasks import EXTENSION, LEGACY_CAPABILITY, CallTask, Tasks, UpdateTaskParams
 from toolcrib.policy.policy import Decision, Policy, Rule
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.interface import SearchIndex
 from toolcrib.sources.mcp.config import McpServer
 from toolcrib.sources.mcp.source import McpSource, McpToolCall
+from toolcrib.sources.mcp.users import acting_with
 from toolcrib.sources.names import SEPARATOR
 from toolcrib.sources.source import Source, SourceGroup
 from toolcrib.tools.result import ToolResult
@@ -167,6 +170,8 @@ SURFACES: Mapping[SurfaceName, Callable[..., tuple[Tool, ...]]] = {"search": gat
 _MOST_CALLERS = 1_000  # whose toolboxes are kept: they are made anew in a moment
 _TOOL_LIST_TTL_MILLISECONDS = 3_600_000
 SEARCH = "search_tools"
+Params = TypeVar("Params")
+Reply = TypeVar("Reply")
 TRUSTED = (
     "Tell the user once: the tools of these servers were trusted as they are, without review: {sources}."
     " `toolcrib gateway review` shows them."
@@ -223,6 +228,7 @@ class Gateway:
         self.status_file = status_file
         self._large = LargeResults(self._limits)
         self._suspended = SuspendedCalls()
+        self.tasks = Tasks(self._limits)
         self._startup_wait = StartupWait(quarantine.catalog, self._limits.startup_wait_seconds)
         self.saving: list[asyncio.Task[None]] = []  # each task ends when the tools of its source are cached
         self._toolboxes: OrderedDict[Caller, Toolbox] = OrderedDict()
@@ -246,18 +252,29 @@ class Gateway:
             lifespan=self._lifespan,
             get_tool_input_schema=self._schema,
             on_list_tools=self._list_tools,
-            on_call_tool=self._call_tool,
-            on_list_resources=self._list_resources,
-            on_list_resource_templates=self._list_templates,
-            on_read_resource=self._read_resource,
-            on_list_prompts=self._list_prompts,
-            on_get_prompt=self._get_prompt,
-            on_completion=self._complete,
-            on_subscribe_resource=self._subscribe,
-            on_unsubscribe_resource=self._unsubscribe,
+            on_call_tool=_as_caller(self._call_tool),
+            on_list_resources=_as_caller(self._list_resources),
+            on_list_resource_templates=_as_caller(self._list_templates),
+            on_read_resource=_as_caller(self._read_resource),
+            on_list_prompts=_as_caller(self._list_prompts),
+            on_get_prompt=_as_caller(self._get_prompt),
+            on_completion=_as_caller(self._complete),
+            on_subscribe_resource=_as_caller(self._subscribe),
+            on_unsubscribe_resource=_as_caller(self._unsubscribe),
             on_subscriptions_listen=self._listen,
         )
         self.server.tools_change = activate
+        self.server.legacy_tasks = LEGACY_CAPABILITY
+        self.server.extensions = {EXTENSION: {}}
+        self.server.middleware.append(self.tasks.middleware)
+        for method, kind, handler in (
+            ("tasks/get", mcp_types.GetTaskRequestParams, self.tasks.get),
+            ("tasks/cancel", mcp_types.CancelTaskRequestParams, self.tasks.cancel),
+            ("tasks/update", UpdateTaskParams, self.tasks.update),
+            ("tasks/result", mcp_types.GetTaskPayloadRequestParams, self.tasks.result),
+            ("tasks/list", mcp_types.PaginatedRequestParams, self.tasks.list),
+        ):
+            self.server.add_request_handler(method, kind, cast("Any", handler))  # each takes its own parameters
 
     def profile_of(self, caller: Caller) -> Profile:
         """The profile that a caller has chosen, or that is for those who chose none."""
@@ -320,6 +337,7 @@ class Gateway:
             await asyncio.gather(*self.saving, return_exceptions=True)
             await self._startup_wait.end()
             await self._suspended.cancel_all()
+            await self.tasks.close()
             self.quarantine.close()
             if self.confirmations.terminal is not None:
                 with suppress(GatewayError):  # what nobody could write needs no cleaning
@@ -346,7 +364,9 @@ class Gateway:
         caller = CallerContext.of(ctx)
         session = self._legacy.of(caller) if self._legacy else None
         codes = self.confirmations.let_models_confirm and not caller.can_elicit
-        listed = [_surface_tool(tool, codes=codes) for tool in self.toolbox(caller.caller).surface]
+        listed = [
+            _surface_tool(tool, codes=codes, tasks=not caller.is_modern) for tool in self.toolbox(caller.caller).surface
+        ]
         found = session.list_found() if session else ()
         return mcp_types.ListToolsResult(
             tools=[*listed, *(found_definition(tool, self._policy.risk_of(tool)) for tool in found)]
@@ -375,12 +395,27 @@ class Gateway:
             return text_result(refusal, failed=True)
         if of_surface and (unavailable := self._unavailable(toolbox, arguments.get("name"))):
             return text_result(unavailable, failed=True)
-        conversation = Conversation(caller, self._limits)
+        as_task = (name in CALLERS or not of_surface) and self.tasks.wants(caller, params)
+        conversation = Conversation(caller, self._limits, call_seconds=self._limits.task_seconds if as_task else 0.0)
         call = toolbox.call(name, arguments, conversation)
         # Only upstream tools ask questions, and only the newer protocol requires the call to be suspended meanwhile.
         may_suspend = caller.is_modern and (name in CALLERS or not of_surface)
         began = time.monotonic()
-        result = await (self._suspended.begin(call, conversation, params) if may_suspend else call)
+
+        def finish(done: ToolResult) -> mcp_types.CallToolResult:
+            self._count(toolbox, name, arguments, done, began)
+            answer = self._answer(done, caller, self._called(toolbox, name, arguments))
+            assert isinstance(answer, mcp_types.CallToolResult)
+            return answer
+
+        async def run(call: Coroutine[Any, Any, ToolResult]) -> ToolResult | mcp_types.InputRequiredResult | CallTask:
+            if as_task:
+                return await self.tasks.begin(call, conversation, params, finish)
+            return await (self._suspended.begin(call, conversation, params) if may_suspend else call)
+
+        result = await run(call)
+        if isinstance(result, CallTask):
+            return self.tasks.answer(caller, result)
         self._count(toolbox, name, arguments, result, began)
         if session and isinstance(result, ToolResult):
             await session.add_found(name, result, caller)
@@ -393,11 +428,16 @@ class Gateway:
             self.activity.note_approval(pending.tool, caller.name)
             call = toolbox.call(pending.tool, pending.arguments, conversation, approved=pending.approve())
             began = time.monotonic()
-            result = await (self._suspended.begin(call, conversation, params) if may_suspend else call)
+            result = await run(call)
+            if isinstance(result, CallTask):
+                return self.tasks.answer(caller, result)
             self._count(toolbox, name, arguments, result, began)
         if name == SEARCH and isinstance(result, ToolResult) and (notices := self._notices()):
             result = replace(result, text="\n".join([result.text, *notices]))
-        return self._answer(result, caller, self._called(toolbox, name, arguments))
+        answer = self._answer(result, caller, self._called(toolbox, name, arguments))
+        if params.task is not None and as_task and isinstance(answer, mcp_types.CallToolResult):
+            return self.tasks.answer(caller, self.tasks.completed(conversation, answer, params))
+        return answer
 
     # Resources and prompts
 
@@ -505,6 +545,17 @@ class Gateway:
         return self._large.fit(answer, caller.name)
 
 
+def _as_caller(handler: Callable[[Context, Params], Awaitable[Reply]]) -> Callable[[Context, Params], Awaitable[Reply]]:
+    """A handler that works for its caller: with the credentials of theirs, and of nobody else."""
+
+    async def handle(ctx: Context, params: Params) -> Reply:
+        caller = CallerContext.of(ctx).caller
+        with acting_for(caller.user), acting_with(caller.token):
+            return await handler(ctx, params)
+
+    return handle
+
+
 def _counted(tools: Mapping[str, int]) -> str:
     """Sources with the number of their tools."""
     return ", ".join(f"{label(name.partition(':')[2])} ({number})" for name, number in sorted(tools.items()))
@@ -516,7 +567,10 @@ def _binding(pending: PendingApproval, toolbox: Toolbox) -> str:
     return f"{pending.digest} {pin_of(tool).digest if tool else ''}"
 
 
-def _surface_tool(tool: Tool, *, codes: bool) -> mcp_types.Tool:
+def _surface_tool(tool: Tool, *, codes: bool, tasks: bool) -> mcp_types.Tool:
+    """The definition of a surface tool; in the older protocol it says whether its calls can be tasks."""
     runs = tool.name in CALLERS
     schema = with_code(tool.parameters) if runs and codes else tool.parameters
-    return surface_definition(tool, schema, runs=runs)
+    shown = surface_definition(tool, schema, runs=runs)
+    execution = mcp_types.ToolExecution(task_support="optional") if runs and tasks else None
+    return shown.model_copy(update={"execution": execution})

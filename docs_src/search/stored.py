@@ -5,10 +5,7 @@ from toolcrib import Catalog, ToolIndex
 
 catalog = Catalog()
 catalog.add_definitions(
-    [
-        {"name": f"print_label_{number}", "description": f"Print the label of shelf {number}.", "inputSchema": {}}
-        for number in range(1_000)
-    ]
+    [{"name": f"print_label_{number}", "description": f"Print the label of shelf {number}."} for number in range(1_000)]
 )
 
 folder = Path(mkdtemp())  # a program of yours would keep it, such as in the user's cache folder

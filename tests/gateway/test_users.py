@@ -142,7 +142,7 @@ async def log_user_in(people_url: str, user: str, name: str) -> None:
 
 
 async def test_each_caller_has_a_login_of_their_own_that_is_renewed_and_can_be_revoked() -> None:
-    with authorized(seconds=3) as (server, people):
+    with authorized(seconds=10) as (server, people):
         for user, name in (("ann", "ann"), ("bob", "bob"), ("", "app")):
             await log_user_in(people.url, user, name)
         with serving(before(people.url, auth="user"), tokens={**TOKENS, "a-token-for-eve": "eve"}) as url:

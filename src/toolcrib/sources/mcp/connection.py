@@ -365,7 +365,7 @@ class McpConnection:
         return result
 
     async def _handle_failure(self, link: McpLink, error: Exception) -> FailedCall:
-        status, cut = link.status, link.pop_cut()
+        status, cut = link.status_of(error), link.pop_cut()
         if status in (401, 403):
             failure = login_error(self.server)
             await self._give_up(link, failure)
@@ -412,7 +412,8 @@ class McpConnection:
             program = await asyncio.to_thread(find_bubblewrap) if isolation.needs_bubblewrap else None
             if problem := isolation.problem(program):
                 raise SourceError(f"{self.server.name} {problem}.", hint="Install it, or change its `isolation`.")
-        self.state = SourceState.STARTING
+        if not self.problem:  # what failed before is not called starting because it is tried once more
+            self.state = SourceState.STARTING
         questions = self._questions if self.relays_questions else None
         link = self._last = McpLink(
             self._resolved,
@@ -432,6 +433,7 @@ class McpConnection:
         except Exception as error:  # foreign code, as above
             raise start_error(self.server, error, link.status, self.limits.connect_seconds) from error
         self._link, self._connected_at = link, self._clock()
+        self.state = SourceState.STARTING  # until its tools are listed
         return link
 
     def _on_end(self, link: McpLink) -> None:

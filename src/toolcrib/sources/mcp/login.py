@@ -237,7 +237,7 @@ class SavedLogin(OAuthClientProvider):
         async with self.context.lock:  # it ended before its time, or while it was under way
             if self._file.is_changed():
                 await self._initialize()
-            if self._token == sent and self.context.can_refresh_token():
+            if (self._token == sent or not self.context.is_token_valid()) and self.context.can_refresh_token():
                 await self._renewed((yield await self._refresh_token()))
             again = self._add_token(request)
         if again not in (None, sent):

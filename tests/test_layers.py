@@ -33,8 +33,8 @@ AT_LOAD: dict[str, set[str]] = {
         "agent", "catalog", "credentials", "discovery", "policy", "search", "sources", "stores", "tools", "yaml_file",
     },
     "gateway": {
-        "_connections", "catalog", "credentials", "discovery", "policy", "search", "serving", "sources", "tools",
-        "yaml_file",
+        "_connections", "catalog", "credentials", "discovery", "policy", "search", "serving", "sources", "stores",
+        "tools", "yaml_file",
     },
     "server": {
         "_connections", "agent", "catalog", "credentials", "discovery", "evals", "memory", "policy", "search",

@@ -31,7 +31,7 @@ def test_escape_stops_a_run(context: BrowserContext, scripted: str) -> None:
 def test_the_palette_goes_anywhere(page: Page) -> None:
     page.keyboard.press("Control+k")
     page.keyboard.type("searchImages")
-    expect(page.get_by_role("option")).to_have_text("cms_searchImagesTool")
+    expect(page.get_by_role("dialog").get_by_role("option")).to_have_text("cms_searchImagesTool")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="cms_searchImages")).to_be_visible()
     page.keyboard.press("Control+k")

@@ -24,7 +24,6 @@ from toolcrib.discovery.confirmation import (
     Questions,
     ReplyKind,
     classify_reply,
-    declined,
     digest,
     is_question,
     not_confirmed,
@@ -102,7 +101,7 @@ class Confirmations:
                     if isinstance(taken, Confirmation):
                         return pending.approve()
         if pending.digest in self._declined:
-            return declined(pending.tool)
+            return pending.decline()
         if confirmed and same:
             return not_confirmed(pending.tool)
         question = same[-1] if same else await self._ask(pending)
@@ -113,14 +112,21 @@ class Confirmations:
                 arguments=question.arguments,
                 reason=pending.reason,
                 expires_at=question.expires_at,
+                program=pending.pause.listing if pending.pause is not None else "",
             )
         )
         changed = confirmed and any(one.tool == pending.tool and one.id in self._answerable for one in open_questions)
         return pending.as_result(note="They agreed to other arguments." if changed else "", next_step=ASK_AND_END)
 
     async def _ask(self, pending: PendingApproval) -> Confirmation:
+        pause = pending.pause
         return await self._session.add_confirmation(
-            pending.tool, pending.arguments, pending.digest, expires_in=self._expires_in
+            pending.tool,
+            pending.arguments,
+            pending.digest,
+            # A program says itself how long it waits: what it did so far would be lost with it.
+            expires_in=self._expires_in if pause is None else max(self._expires_in, pause.expires_in),
+            program=None if pause is None else pause.stored,
         )
 
     def _questions_of_last_turn(self) -> tuple[Confirmation, ...]:

@@ -11,11 +11,11 @@ iteration stops the run.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, UserPromptPart
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, UserPromptPart
 
 from toolcrib.agent.confirmation import BUTTON_NO, BUTTON_YES
 from toolcrib.agent.crib import Crib
@@ -27,6 +27,7 @@ from toolcrib.credentials import acting_for
 from toolcrib.discovery.arguments import Repaired, repair_arguments
 from toolcrib.discovery.confirmation import CONFIRMED
 from toolcrib.discovery.modes import choose_mode
+from toolcrib.discovery.program.paused import RUN_CODE
 from toolcrib.discovery.toolbox import EXECUTE_TOOL
 from toolcrib.errors import ConfirmationError, StoreError
 from toolcrib.stores.record import Confirmation
@@ -64,8 +65,10 @@ def stream(session: Session, text: str, *, crib: Crib, context: object = None) -
     async def work(emit: Emit) -> None:
         turn = Turn(crib, session, emit, context)
         turn.recorder.emit(RunStarted(session=session.id, text=text, model=turn.model))
-        await turn.confirmations.read_reply(text)
-        await _run_turn(turn, crib, TurnInput(text))
+        declined = await turn.confirmations.read_reply(text)
+        paused = [one for one in declined if one.program is not None]
+        opening = TurnInput(None, _go_on(turn, paused, text)) if paused else TurnInput(text)
+        await _run_turn(turn, crib, opening)
 
     return _events(work, session.tenant)
 
@@ -95,6 +98,18 @@ def confirm(
         turn.recorder.emit(
             RunStarted(session=session.id, text=text, model=turn.model, confirmation=question.id, approved=approved)
         )
+        if question.program is not None:
+            if changed is not None:
+                raise ConfirmationError(
+                    "The arguments of a call that a program makes cannot be changed.",
+                    hint="Answer no, and tell the agent what to do instead.",
+                )
+            if approved:
+                turn.confirmations.accept(question)
+            else:
+                await turn.confirmations.decline(question)
+            await _run_turn(turn, crib, TurnInput(None, _go_on(turn, [question], text, approved=approved)))
+            return
         if not approved or turn.toolbox.find(question.tool) is None:
             await turn.confirmations.decline(question)
             await _run_turn(turn, crib, TurnInput(text))
@@ -115,6 +130,15 @@ def confirm(
         await _run_turn(turn, crib, TurnInput(None, (request, call)))
 
     return _events(work, session.tenant)
+
+
+def _go_on(
+    turn: Turn, questions: Sequence[Confirmation], text: str, *, approved: bool = False
+) -> tuple[ModelMessage, ...]:
+    """The user's words, and the calls by which programs that waited for them go on, as if the model had made them."""
+    programs = [str(one.program["id"]) for one in questions]
+    parts = [ToolCallPart(RUN_CODE, {"resume": program, CONFIRMED: approved}) for program in programs]
+    return ModelRequest(parts=[UserPromptPart(text)]), ModelResponse(parts=parts, model_name=turn.model)
 
 
 async def run(session: Session, text: str, *, crib: Crib, context: object = None) -> RunResult:

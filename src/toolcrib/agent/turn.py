@@ -150,7 +150,8 @@ class Turn:
             most=limits.most_messages,
             keep=limits.keep_messages,
             session=self._session.id,
-            begun={call.id for call in self._session.calls},
+            begun=self._session.calls,
+            made=self.toolbox.programs.made,
         )
         await self._summarize()
         messages = [*stored, *opening.messages]

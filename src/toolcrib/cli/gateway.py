@@ -116,7 +116,7 @@ def install(
     policy: Path | None = None,
     setup: Path | None = None,
     profile: str | None = None,
-    surface: Literal["search", "browse"] = "search",
+    surface: Literal["search", "browse", "code"] = "search",
     activate: Flag = False,
     file: FileHere = None,
     write: Flag = False,
@@ -180,7 +180,7 @@ def gateway(
     *config: Path,
     http: int | None = None,
     host: str = HOST,
-    surface: Literal["search", "browse"] = "search",
+    surface: Literal["search", "browse", "code"] = "search",
     activate: Flag = False,
     policy: Path | None = None,
     setup: Path | None = None,
@@ -211,7 +211,8 @@ def gateway(
         config: Files that name servers; by default `.mcp.json`.
         http: Serve over HTTP on this port, at /mcp; 0 picks a free one. The address is written to stdout.
         host: The address to listen on.
-        surface: `search` has three tools; `browse` has five, to look through the catalog by category.
+        surface: `search` has three tools; `browse` has five, to look through the catalog by category; `code` has a
+            search and a tool that runs programs which call what it found.
         activate: Add found tools to the client's own list, session by session, for clients of the older protocol
             (2025-11-25). Without it, and in the newer protocol, the list never changes.
         policy: A YAML file with rules for which tools are allowed, need confirmation, are denied or hidden.
@@ -332,7 +333,12 @@ def make_gateway(
     from toolcrib.sources.mcp.isolation import Isolation
     from toolcrib.sources.mcp.source import McpSource
     from toolcrib.sources.source import SourceGroup
+    from toolcrib.stores.store import open_store
 
+    surfaces = {surface, *((one.surface for one in setup.profiles.values()) if setup is not None else ())}
+    runs_programs = "code" in surfaces
+    if runs_programs:
+        require("code", "The surface code")
     chosen = ChosenLimits.of(limits)
     asked = Isolation(
         environment="environment" in isolate, network="network" in isolate, read_only="read-only" in isolate
@@ -368,6 +374,8 @@ def make_gateway(
         status_file=StatusFile(settings.gateways, label=label, transport=transport) if transport else None,
         profiles=setup.profiles if setup else None,
         profile=profile,
+        programs=open_store(settings.sessions) if transport and runs_programs else None,
+        program_limits=chosen.programs,
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, cast
 
+from toolcrib.discovery.program.limits import CodeLimits
 from toolcrib.errors import GatewayError, did_you_mean
 from toolcrib.serving import Options
 from toolcrib.sources.mcp.config import McpLimits
@@ -26,6 +27,8 @@ class GatewayLimits:
 
 
 DEFAULT_LIMITS = GatewayLimits()
+DEFAULT_PROGRAMS = CodeLimits()
+_PROGRAM = "program_"  # before the names of `CodeLimits`
 _OF_HTTP = ("requests_per_second", "burst", "body_bytes")
 
 
@@ -36,6 +39,7 @@ class ChosenLimits:
     gateway: GatewayLimits
     servers: dict[str, Any]  # of `McpLimits`
     http: dict[str, Any]  # of `Options`
+    programs: CodeLimits = DEFAULT_PROGRAMS
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "ChosenLimits":
@@ -43,13 +47,17 @@ class ChosenLimits:
         own = {one.name: one.type for one in fields(GatewayLimits)}
         servers = {one.name: one.type for one in fields(McpLimits)}
         http = {one.name: one.type for one in fields(Options) if one.name in _OF_HTTP}
-        known = {**own, **servers, **http}
+        programs = {f"{_PROGRAM}{one.name}": one.type for one in fields(CodeLimits) if one.type in (int, float)}
+        known = {**own, **servers, **http, **programs}
         parts = (text.partition("=") for text in texts)
         chosen: dict[str, Any] = {name: _number(name, value, known) for name, _, value in parts}
         return cls(
             gateway=GatewayLimits(**{name: value for name, value in chosen.items() if name in own}),
             servers={name: value for name, value in chosen.items() if name in servers},
             http={name: value for name, value in chosen.items() if name in http},
+            programs=CodeLimits(
+                **{name.removeprefix(_PROGRAM): value for name, value in chosen.items() if name in programs}
+            ),
         )
 
 

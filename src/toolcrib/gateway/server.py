@@ -28,9 +28,14 @@ from toolcrib.catalog.approvals import Quarantine, pin_of, write_json
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.credentials import acting_for
 from toolcrib.discovery.confirmation import PendingApproval
+from toolcrib.discovery.program.limits import DEFAULT_LIMITS, CodeLimits
+from toolcrib.discovery.program.paused import RUN_CODE
+from toolcrib.discovery.program.run import ProgramCall
 from toolcrib.discovery.render import label
 from toolcrib.discovery.surfaces.browse import browse_surface
+from toolcrib.discovery.surfaces.code import code_surface
 from toolcrib.discovery.surfaces.display import SOURCE, missing_sources
+from toolcrib.discovery.surfaces.search import SEARCH_NAME
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.errors import GatewayError
 from toolcrib.gateway.clients import (
@@ -43,20 +48,32 @@ from toolcrib.gateway.clients import (
     LegacySessions,
     SuspendedCalls,
 )
-from toolcrib.gateway.confirmation import Answer, Confirmations, PendingConfirmations, ask_user, pop_code, with_code
+from toolcrib.gateway.confirmation import (
+    DECLINED,
+    TOO_OLD,
+    Answer,
+    Confirmations,
+    PendingConfirmations,
+    ask_user,
+    pop_code,
+    with_code,
+)
 from toolcrib.gateway.large_results import LargeResults
 from toolcrib.gateway.limits import GatewayLimits
 from toolcrib.gateway.pending import WaitingCalls
 from toolcrib.gateway.profiles import Profile, SurfaceName, all_rules, check_servers, chosen
+from toolcrib.gateway.programs import WaitingPrograms
 from toolcrib.gateway.resources import Reader, Resources, page
 from toolcrib.gateway.rules import RuleWatch
 from toolcrib.gateway.status import Activity, StatusFile
 from toolcrib.gateway.subscriptions import Subscriptions
 from toolcrib.gateway.surface import (
     CALLERS,
+    CODE_INSTRUCTIONS,
     INSTRUCTIONS,
     found_definition,
     gateway_surface,
+    refusal,
     surface_definition,
     text_result,
 )
@@ -69,6 +86,7 @@ from toolcrib.sources.mcp.source import McpSource, McpToolCall
 from toolcrib.sources.mcp.users import acting_with
 from toolcrib.sources.names import SEPARATOR
 from toolcrib.sources.source import Source, SourceGroup
+from toolcrib.stores.store import Store
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.schema import items, mapping
 from toolcrib.tools.tool import Tool
@@ -166,8 +184,13 @@ class ToolCache:
         return self._folder / f"{sha256(identity.encode()).hexdigest()[:32]}.json"
 
 
-SURFACES: Mapping[SurfaceName, Callable[..., tuple[Tool, ...]]] = {"search": gateway_surface, "browse": browse_surface}
+SURFACES: Mapping[SurfaceName, Callable[..., tuple[Tool, ...]]] = {
+    "search": gateway_surface,
+    "browse": browse_surface,
+    "code": code_surface,
+}
 _MOST_CALLERS = 1_000  # whose toolboxes are kept: they are made anew in a moment
+_RUNNING = (*CALLERS, RUN_CODE)  # the tools of a surface that run others
 _TOOL_LIST_TTL_MILLISECONDS = 3_600_000
 SEARCH = "search_tools"
 Params = TypeVar("Params")
@@ -204,6 +227,8 @@ class Gateway:
         status_file: StatusFile | None = None,
         profiles: Mapping[str, Profile] | None = None,
         profile: str | None = None,
+        programs: Store | None = None,
+        program_limits: CodeLimits = DEFAULT_LIMITS,
     ) -> None:
         self.sources = sources
         self.quarantine = quarantine
@@ -224,6 +249,8 @@ class Gateway:
             let_models_confirm=let_models_confirm,
             limits=self._limits,
         )
+        self._programs = WaitingPrograms(programs)
+        self._program_limits = program_limits
         self.activity = Activity()
         self.status_file = status_file
         self._large = LargeResults(self._limits)
@@ -247,7 +274,7 @@ class Gateway:
             "toolcrib",
             version=version("toolcrib"),
             title="Toolcrib gateway",
-            instructions=INSTRUCTIONS,
+            instructions=CODE_INSTRUCTIONS if surface == "code" else INSTRUCTIONS,
             cache_hints={"tools/list": CacheHint(ttl_ms=_TOOL_LIST_TTL_MILLISECONDS)},
             lifespan=self._lifespan,
             get_tool_input_schema=self._schema,
@@ -291,14 +318,25 @@ class Gateway:
     def _make_toolbox(self, caller: Caller) -> Toolbox:
         profile = self.profile_of(caller)
         surface = SURFACES[profile.surface or self._surface]
-        return Toolbox(
+        if surface is code_surface:
+            surface = partial(code_surface, limits=self._program_limits)
+        toolbox = Toolbox(
             self.quarantine.catalog,
             self._index,
             policy=self._policies[profile.name],
             role=caller.role,
             surface=partial(surface, sources=self.sources.states),
             timeout_seconds=None,  # each source has its own time limit and reports more about it
+            watch_program=self._count_inner,
         )
+        toolbox.programs.owner = f"gateway\n{caller.profile or ''}/{caller.name}"
+        return toolbox
+
+    def _count_inner(self, call: ProgramCall) -> None:
+        """Count a call that a program made."""
+        tool = self.quarantine.catalog.get(call.tool) if call.tool in self.quarantine.catalog else None
+        if tool is not None and call.result is not None and not isinstance(call.result.value, PendingApproval):
+            self.activity.note_call(tool.source, call.took_ms / 1_000, failed=call.result.failed)
 
     # Lifespan
 
@@ -384,22 +422,23 @@ class Gateway:
         of_surface = name in (tool.name for tool in toolbox.surface)
         if not of_surface and name not in (tool.name for tool in (session.found if session else ())):
             raise MCPError(mcp_types.INVALID_PARAMS, f"There is no tool named {name[:80]!r}.")
-        arguments = dict(params.arguments or {})
-        code = pop_code(arguments) if name in CALLERS and self.confirmations.let_models_confirm else None
+        arguments = self._programs.answered(name, dict(params.arguments or {}), params.request_state)
+        await self._programs.load(toolbox, arguments, caller.name)
+        code = pop_code(arguments) if name in _RUNNING and self.confirmations.let_models_confirm else None
         self.quarantine.refresh()
         if of_surface:
             await self._startup_wait.wait(name, arguments)
         if session and of_surface:
             session.evict_unused()
-        if refusal := self.rules.refusal():
-            return text_result(refusal, failed=True)
+        if refused := self.rules.refusal():
+            return text_result(refused, failed=True)
         if of_surface and (unavailable := self._unavailable(toolbox, arguments.get("name"))):
             return text_result(unavailable, failed=True)
         as_task = (name in CALLERS or not of_surface) and self.tasks.wants(caller, params)
         conversation = Conversation(caller, self._limits, call_seconds=self._limits.task_seconds if as_task else 0.0)
         call = toolbox.call(name, arguments, conversation)
         # Only upstream tools ask questions, and only the newer protocol requires the call to be suspended meanwhile.
-        may_suspend = caller.is_modern and (name in CALLERS or not of_surface)
+        may_suspend = caller.is_modern and (name in _RUNNING or not of_surface)
         began = time.monotonic()
 
         def finish(done: ToolResult) -> mcp_types.CallToolResult:
@@ -419,20 +458,33 @@ class Gateway:
         self._count(toolbox, name, arguments, result, began)
         if session and isinstance(result, ToolResult):
             await session.add_found(name, result, caller)
-        if isinstance(result, ToolResult) and isinstance(result.value, PendingApproval):
+        kept = "resume" in arguments  # the program that waits
+        while isinstance(result, ToolResult) and isinstance(result.value, PendingApproval):
             pending = result.value
+            if not kept:
+                await self._programs.keep(pending, caller.name)
             binding = _binding(pending, toolbox)
             confirmed = await ask_user(pending, binding, caller, params, code, self.confirmations)
             if not isinstance(confirmed, bool):
+                self._programs.asked(getattr(confirmed, "request_state", None), pending)
                 return confirmed
-            self.activity.note_approval(pending.tool, caller.name)
-            call = toolbox.call(pending.tool, pending.arguments, conversation, approved=pending.approve())
+            reply = pending.approve() if confirmed else pending.decline()
+            if isinstance(reply, ToolResult):
+                return refusal(DECLINED, pending)
+            if not await self._programs.take(pending, caller.name):
+                return refusal(TOO_OLD, pending)
+            if confirmed:
+                self.activity.note_approval(pending.tool, caller.name)
+            # A program may ask more than once; this question is answered, and the next one has to be asked anew.
+            params, code, kept = params.model_copy(update={"request_state": None}), None, False
+            next_name, next_arguments = pending.next_call
+            call = toolbox.call(next_name, next_arguments, conversation, approved=reply)
             began = time.monotonic()
             result = await run(call)
             if isinstance(result, CallTask):
                 return self.tasks.answer(caller, result)
             self._count(toolbox, name, arguments, result, began)
-        if name == SEARCH and isinstance(result, ToolResult) and (notices := self._notices()):
+        if name in (SEARCH, SEARCH_NAME) and isinstance(result, ToolResult) and (notices := self._notices()):
             result = replace(result, text="\n".join([result.text, *notices]))
         answer = self._answer(result, caller, self._called(toolbox, name, arguments))
         if params.task is not None and as_task and isinstance(answer, mcp_types.CallToolResult):
@@ -492,8 +544,8 @@ class Gateway:
         """A caller who lists or reads resources or prompts, once the servers have had time to start."""
         self.quarantine.refresh()
         await self._startup_wait.wait(SEARCH, {})
-        if refusal := self.rules.refusal():
-            raise MCPError(mcp_types.INVALID_REQUEST, refusal)
+        if refused := self.rules.refusal():
+            raise MCPError(mcp_types.INVALID_REQUEST, refused)
         caller = CallerContext.of(ctx)
         self._subscriptions.add_session(caller)
         return Reader(self.toolbox(caller.caller), caller.name)
@@ -569,8 +621,8 @@ def _binding(pending: PendingApproval, toolbox: Toolbox) -> str:
 
 def _surface_tool(tool: Tool, *, codes: bool, tasks: bool) -> mcp_types.Tool:
     """The definition of a surface tool; in the older protocol it says whether its calls can be tasks."""
-    runs = tool.name in CALLERS
+    runs = tool.name in _RUNNING
     schema = with_code(tool.parameters) if runs and codes else tool.parameters
     shown = surface_definition(tool, schema, runs=runs)
-    execution = mcp_types.ToolExecution(task_support="optional") if runs and tasks else None
+    execution = mcp_types.ToolExecution(task_support="optional") if tool.name in CALLERS and tasks else None
     return shown.model_copy(update={"execution": execution})

@@ -70,6 +70,7 @@ HOW_TO_CALL = "Run it with call_tool."
 CALLERS = ("call_tool", "execute_tool")  # the tools of a surface that run another one
 SearchedKind: TypeAlias = Literal["any", "tool", "resource", "prompt"]
 _MOST_OF_ALL_KINDS = 100  # hits looked at for those of one kind
+CODE_INSTRUCTIONS = "Find the tools for a task with tool_search, then call them in a program with run_code."
 INSTRUCTIONS = "Find the tools for a task with search_tools, then run them with call_tool."
 
 

@@ -346,6 +346,7 @@ def tool_of(definition: mcp_types.Tool, name: str, connection: McpConnection) ->
         category=category_of(connection.server),
         risk=risk_of(definition),
         confirm=asks_by(definition.name, _hints(definition)),
+        output_schema=clean_words(definition.output_schema) if definition.output_schema else None,
         source=f"mcp:{server}",
         origin=connection.server.origin,
     )

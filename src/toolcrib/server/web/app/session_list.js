@@ -76,12 +76,18 @@ function Entry({ session, current }) {
 function Title({ title, onEnd }) {
   const field = useRef(null);
   useEffect(() => field.current.select(), []);
+  const over = useRef(false);
+  const end = (name) => {
+    if (over.current) return; // the field also loses the focus when it goes
+    over.current = true;
+    onEnd(name);
+  };
   const press = (event) => {
-    if (event.key === "Enter") onEnd(event.currentTarget.value.trim());
+    if (event.key === "Enter") end(event.currentTarget.value.trim());
     if (event.key === "Escape") {
       event.stopPropagation();
-      onEnd(null);
+      end(null);
     }
   };
-  return html`<input ref=${field} type="text" aria-label="Title of the conversation" maxlength="200" value=${title} onKeyDown=${press} onBlur=${(event) => onEnd(event.currentTarget.value.trim())} />`;
+  return html`<input ref=${field} type="text" aria-label="Title of the conversation" maxlength="200" value=${title} onKeyDown=${press} onBlur=${(event) => end(event.currentTarget.value.trim())} />`;
 }

@@ -11,7 +11,7 @@ INSTALL := $(if $(UV),"$(UV)" pip install --quiet --python $(BIN)/python,$(BIN)/
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast chaos browser check docs site format bench dist release lock clean
+.PHONY: help setup demo test test-fast chaos browser check docs site format bench eval dist release lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/'
@@ -81,6 +81,10 @@ bench: $(VENV)/.bench-ready ## retrieval quality and speed beside other librarie
 	$(BIN)/python benchmarks/agent_tokens.py
 	$(BIN)/python benchmarks/long_session.py
 	$(BIN)/python benchmarks/gateway.py
+
+MODEL ?= offline
+eval: $(VENV)/.ready ## our tasks on a model, in each mode: make eval MODEL=openai:gpt-5.4
+	$(BIN)/python benchmarks/evals.py --model "$(MODEL)" $(EVAL)
 
 dist: $(VENV)/.release-ready ## sdist and wheels in dist/, each tried in a clean environment
 	$(BIN)/python scripts/dist.py

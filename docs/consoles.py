@@ -1,4 +1,4 @@
-"""Command lines with what they print: `docs_src/**/*.console`, each run anew by `docs/generate.py` and by the tests.
+"""Command lines with what they print: `*.console`, each run anew by `docs/generate.py` and by the tests.
 
 A line that begins with `$ ` is a command for the shell, run in the file's own folder; what stands below is its output.
 """
@@ -12,6 +12,11 @@ from pathlib import Path
 
 DECIMAL = re.compile(r"\d+\.\d+")
 SPACES = re.compile(r" {2,}")
+
+
+def every(root: Path) -> list[Path]:
+    """All of them: those of the pages, and those of the examples."""
+    return sorted(console for folder in ("docs_src", "examples") for console in (root / folder).rglob("*.console"))
 
 
 def as_run(console: Path) -> str:

@@ -32,7 +32,7 @@ SNIPPET = re.compile(r"<!-- (?P<file>[\w/.-]+) -->\n```(?P<language>\w+)\n.*?^``
 
 def pages() -> dict[Path, str]:
     """Every page as it should be."""
-    written = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    written = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     texts = {path: with_snippets(path.read_text(encoding="utf-8")) for path in written}
     made = {ROOT / "docs" / "reference" / name: text for name, text in reference().items()}
     every = texts | made
@@ -66,7 +66,7 @@ def reference() -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    for console in sorted((ROOT / "docs_src").rglob("*.console")):
+    for console in consoles.every(ROOT):
         if (now := consoles.as_run(console)) and not consoles.is_same(console.read_text("utf-8"), now):
             console.write_text(now, encoding="utf-8")
     FILE.write_text(write_definitions(build(":memory:").catalog), encoding="utf-8")

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-CONSOLES = sorted((ROOT / "docs_src").rglob("*.console"))
 DOCS = runpy.run_path(str(ROOT / "docs" / "consoles.py"))
+CONSOLES = DOCS["every"](ROOT)
 
 
 @pytest.mark.process

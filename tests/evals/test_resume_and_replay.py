@@ -2,21 +2,28 @@
 
 import asyncio
 import json
+import os
+import signal
 import sys
 import threading
 from pathlib import Path
+from time import monotonic
 
 import pytest
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from benchmarks.wire import Slow, Turn, WireServer
+from benchmarks.wire import Refuse, Slow, Turn, WireServer
 from benchmarks.wire.script import Answer
 from benchmarks.wire.server import Recorded
 from tests.support import PATIENCE, ROOT
 from tests.support.evals import answers, evaluated, provider, shop_tasks
+from toolcrib.agent import Limits
 from toolcrib.agent.models import model_for
 from toolcrib.errors import EvalError
 from toolcrib.evals import report_of
 from toolcrib.evals.experiment import TrialRecord
+from toolcrib.evals.tasks import write_tasks
 
 pytestmark = pytest.mark.process
 
@@ -87,6 +94,22 @@ async def test_tools_are_replayed_too_where_there_is_no_fixture(tmp_path: Path) 
     assert json.loads(found.outcome.calls[0].text) == {"images": [{"id": "img-7", "title": "Hero: mountains"}]}
 
 
+async def test_a_request_that_failed_at_first_is_replayed_as_if_it_had_not(tmp_path: Path) -> None:
+    usual = answers("none")
+
+    def refused_twice(request: Recorded) -> Answer:
+        return Refuse(503) if len(server.requests) in (2, 5) else usual(request)
+
+    with WireServer(refused_twice) as server:
+        model = model_for("openai-chat:gpt-5.4", base_url=server.url, api_key="none")
+        async with model:
+            limits = Limits(backoff_seconds=0.0)
+            recorded = await evaluated(tmp_path / "one", model, modes=("search",), concurrency=1, limits=limits)
+    assert all(trial.success for trial in recorded.trials)
+    replayed = await evaluated(tmp_path / "two", None, modes=("search",), replay=tmp_path / "one/tape.jsonl")
+    assert comparable(replayed.trials) == comparable(recorded.trials)
+
+
 async def test_a_replay_of_another_request_says_so(tmp_path: Path) -> None:
     with provider() as (model, _):
         await evaluated(tmp_path / "one", model)
@@ -128,3 +151,73 @@ async def test_a_budget_needs_a_price(tmp_path: Path) -> None:
             run = await evaluated(tmp_path, model, concurrency=1, budget=1.0)
         assert run.stopped == "The price of unheard-of is not known, so no budget can be kept."
         assert len(server.requests) == 1
+
+
+COMMAND = """
+import sys
+from toolcrib.cli.main import main
+
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process alone.")
+async def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None:
+    usual, waiting = answers("none"), threading.Event()
+
+    def stuck_at_the_fifth(request: Recorded) -> Answer:
+        if len(server.requests) != 5:
+            return usual(request)
+        waiting.set()
+        return Slow(usual(request))
+
+    write_tasks(shop_tasks(), tmp_path / "shop.yaml")
+    options = [
+        "--from",
+        "tests.support.evals:catalog",
+        "--fixture",
+        "tests.support.evals:make_shop",
+        "--concurrency",
+        "1",
+    ]
+    command = ["eval", str(tmp_path / "shop.yaml"), *options, "--output", str(tmp_path / "run")]
+    with WireServer(stuck_at_the_fifth) as server:
+        environment = os.environ | {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none"}
+        model = ["--model", "openai-chat:gpt-5.4"]
+
+        async def started(*more: str) -> asyncio.subprocess.Process:
+            return await asyncio.create_subprocess_exec(
+                sys.executable, "-c", COMMAND, *command, *model, *more,
+                cwd=ROOT, env=environment, stderr=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+            )  # fmt: skip
+
+        process = await started()
+        assert await asyncio.to_thread(waiting.wait, PATIENCE)
+        process.send_signal(signal.SIGINT)
+        _, err = await process.communicate()
+        assert (process.returncode, b"Traceback" in err) == (130, False)
+        assert b"stopped; go on with the same command and --resume" in err
+        assert len((tmp_path / "run/trials.jsonl").read_text("utf-8").splitlines()) == 2
+        process = await started("--resume", "--min-success", "1")
+        out, err = await process.communicate()
+    assert process.returncode == 0, err
+    assert b"8 of 8 trials on openai:gpt-5.4" in err
+    assert out.startswith(b"measure")
+
+
+async def test_requests_keep_to_a_rate_and_tasks_to_a_number(tmp_path: Path) -> None:
+    at_once, most = 0, 0
+
+    async def slow(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        await asyncio.sleep(0)  # lets the others come
+        at_once -= 1
+        return ModelResponse(parts=[TextPart("Hello.")])
+
+    began = monotonic()
+    run = await evaluated(tmp_path, FunctionModel(slow, model_name="slow"), modes=("search",), concurrency=2, rate=600)
+    # Four requests, a tenth of a second apart: the last one is sent three tenths after the first.
+    assert (len(run.trials), most <= 2) == (4, True)
+    assert monotonic() - began >= 0.3

@@ -44,6 +44,9 @@ def make_shop() -> Shop:
     return Shop()
 
 
+catalog = Shop().catalog  # what the command line reads
+
+
 def deleted(shop: Shop) -> list[str]:
     """A state check: the pages that were really deleted."""
     return shop.deleted

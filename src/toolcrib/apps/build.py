@@ -67,7 +67,7 @@ def load_app(
     loader = ToolLoader(document, variables, folder, spec.app.app_id)
     settings = Settings.from_environment(environment)
     url = _index_url(spec, document, settings)
-    cribs = _cribs(spec, loader, _embedder(spec, document, embedder, settings), url, learn=settings.learn)
+    cribs = _cribs(spec, loader, _embedder(spec, document, embedder, settings), url, settings)
     app = App(
         spec,
         document,
@@ -91,12 +91,12 @@ def load_app(
 
 
 def _cribs(
-    spec: Spec, loader: ToolLoader, embedder: "Embedder | None", url: str | None, *, learn: bool
+    spec: Spec, loader: ToolLoader, embedder: "Embedder | None", url: str | None, settings: Settings
 ) -> dict[str, Crib]:
     """The crib of each agent, without its model."""
     shared = loader.catalog(("tools",), spec.tools)
     tenant = f"app:{spec.app.app_id}"
-    index = _index(shared, embedder, url, tenant)
+    index = _index(shared, embedder, url, tenant, settings)
     catalogs = [
         shared if agent.tools is None else loader.catalog(_tools_at(number, agent), agent.tools)
         for number, agent in enumerate(spec.agents)
@@ -108,9 +108,9 @@ def _cribs(
             number,
             loader,
             catalog,
-            index if catalog is shared else _index(catalog, embedder, url, f"{tenant}/{agent.id}"),
+            index if catalog is shared else _index(catalog, embedder, url, f"{tenant}/{agent.id}", settings),
             states,
-            learn=learn or spec.runtime.learn,
+            learn=settings.learn or spec.runtime.learn,
         )
         for number, (agent, catalog) in enumerate(zip(spec.agents, catalogs, strict=True))
     }
@@ -145,7 +145,7 @@ def _crib(
         ),
         role=agent.role or None,
         pinned=_pinned(runtime.surface, tools, catalog),
-        surface=surface_of(runtime.surface, states, bool(tools.a2a or callees)),
+        surface=surface_of(runtime.surface, states, bool(tools.a2a or callees), runtime.code.limits(loader.workdir)),
         prompt=_prompt(("agents", number), agent, loader),
         limits=Limits(
             steps=runtime.max_turns,
@@ -190,12 +190,14 @@ def _embedder(spec: Spec, document: AppDocument, given: str | None, settings: Se
         raise document.error([Problem(("runtime", "embedder"), f"{error} {error.hint}")]) from None
 
 
-def _index(catalog: Catalog, embedder: "Embedder | None", url: str | None, tenant: str) -> SearchIndex:
+def _index(
+    catalog: Catalog, embedder: "Embedder | None", url: str | None, tenant: str, settings: Settings
+) -> SearchIndex:
     if embedder is None and url is None:
-        return LazyIndex(catalog)
+        return LazyIndex(catalog, folder=settings.indexes)
     from toolcrib.search.index import open_index  # late: numpy
 
-    return open_index(catalog, embedder, url=url, tenant=tenant)
+    return open_index(catalog, embedder, url=url, tenant=tenant, folder=settings.indexes)
 
 
 def _index_url(spec: Spec, document: AppDocument, settings: Settings) -> str | None:

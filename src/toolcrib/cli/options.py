@@ -114,19 +114,30 @@ def check_index(place: IndexPlace, catalog: str | None) -> None:
         )
 
 
-def shared_index(catalog: Catalog, place: IndexPlace, url: str | None, embedder: str | None) -> "SearchIndex | None":
-    """The index that a server or a gateway should use; None for the default one."""
+def shared_index(
+    catalog: Catalog, place: IndexPlace, url: str | None, embedder: str | None, settings: Settings
+) -> "SearchIndex":
+    """The index that a server or a gateway should use."""
     check_index(place, url)
     if place == "memory":
-        return make_index(catalog, embedder) if embedder else None
+        return own_index(catalog, embedder, settings)
     from toolcrib.search.embedders import open_embedder
     from toolcrib.search.index import open_index  # late, as below
 
     return open_index(catalog, open_embedder(embedder), url=url)
 
 
-def make_index(catalog: Catalog, embedder: str | None, *, probe: bool = False) -> "ToolIndex":
-    """Build the index of a catalog with the named embedder.
+def own_index(catalog: Catalog, embedder: str | None, settings: Settings) -> "SearchIndex":
+    """An index in the memory of this process, made when it is first searched unless an embedder is named."""
+    from toolcrib.search.interface import LazyIndex
+
+    return make_index(catalog, embedder, settings) if embedder else LazyIndex(catalog, folder=settings.indexes)
+
+
+def make_index(
+    catalog: Catalog, embedder: str | None, settings: Settings | None = None, *, probe: bool = False
+) -> "ToolIndex":
+    """Open the index of a catalog with the named embedder; a large one is stored for the next process.
 
     If the embedder fails, the index falls back to lexical search. With `probe` the failure is an error: a measurement
     needs both arms.
@@ -134,10 +145,11 @@ def make_index(catalog: Catalog, embedder: str | None, *, probe: bool = False) -
     from toolcrib.search.embedders import open_embedder
     from toolcrib.search.index import ToolIndex  # late: numpy, which most verbs do not need
 
-    opened = open_embedder(embedder)
+    settings = settings or Settings.from_environment()
+    opened = open_embedder(embedder, settings)
     if probe and opened.remote:
         opened.embed_queries(["probe"])
-    return ToolIndex(catalog, opened)
+    return ToolIndex(catalog, opened, folder=settings.indexes)
 
 
 # MCP servers: from the files of MCP clients, from apps, and from OpenAPI documents

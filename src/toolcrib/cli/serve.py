@@ -28,7 +28,7 @@ from toolcrib.cli.options import (
     StorePlace,
     check_index,
     load_catalog,
-    make_index,
+    own_index,
     shared_index,
     shown_tools,
     tenants,
@@ -166,7 +166,7 @@ def _tools(
     from toolcrib.stores.store import open_store
 
     catalog = load_catalog(source, calls=True)
-    index = make_index(catalog, embedder) if embedder else None
+    index = own_index(catalog, embedder, settings)
     crib = Crib(catalog, model=model or settings.model, index=index, **shown_tools(catalog, mode, settings))
     return Served(crib=crib, store=open_store(place or settings.sessions))
 
@@ -190,7 +190,7 @@ def _shared(
 
     catalog, url = Catalog(), postgres_place(place)
     runners = runners_here(load_catalog(source) if source is not None else Catalog(), mcp)
-    index = shared_index(catalog, index_place, url, embedder)
+    index = shared_index(catalog, index_place, url, embedder, settings)
     return Served(
         crib=Crib(catalog, model=model or settings.model, index=index, **shown_tools(catalog, mode, settings)),
         store=open_store(store or settings.sessions),
@@ -315,6 +315,7 @@ def _demo(settings: Settings, reset: bool) -> "Served":
         suggestions=SUGGESTIONS,
         remarks=REMARKS,
         site=cms.render_site,
+        content=cms,
         choose_model=True,
     )
 

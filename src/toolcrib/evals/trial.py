@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
+from inspect import isawaitable
 from time import perf_counter
 from typing import Any, Protocol, cast
 
@@ -160,17 +161,19 @@ class TapedModel(WrapperModel):
     ) -> ModelResponse:
         """The model's answer to the current task."""
         trial = _trial.get()
-        trial.requests += 1
+        number = trial.requests + 1  # of those that are answered: one that fails is tried again under the same number
         digest = request_digest(messages, model_request_parameters)
 
         def asked() -> Any:
             return self._ask(lambda: self.wrapped.request(messages, model_settings, model_request_parameters))
 
         try:
-            return await trial.tape.response(trial.task, trial.requests, digest, asked)
+            response = await trial.tape.response(trial.task, number, digest, asked)
         except EvalError as error:
             trial.problem = error
             raise
+        trial.requests = number
+        return response
 
 
 # One task
@@ -197,12 +200,18 @@ async def run_trial(
                 if any(isinstance(event, Failed) for event in happened):
                     break
             messages = session.history
-        state = {check: load_function(check)(trial.fixture) for check in checks}
+        state = {check: await _checked(check, trial.fixture) for check in checks}
     finally:
         _trial.reset(token)
     return _outcome(happened, trial, messages, state, perf_counter() - began), [
         event.to_json() for event in happened if not isinstance(event, Text)
     ]
+
+
+async def _checked(check: str, fixture: object) -> Any:
+    """What a check finds, which may be an async function."""
+    found = load_function(check)(fixture)
+    return await found if isawaitable(found) else found
 
 
 async def _turn(

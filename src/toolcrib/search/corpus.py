@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, count, pairwise
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,19 @@ from toolcrib.search.embedders.embedder import Embedder
 from toolcrib.search.kernels.rows import Places, Vectors
 from toolcrib.search.lexical import LexicalIndex, QueryTerm
 from toolcrib.search.rerank import LateInteraction
-from toolcrib.search.result import MAX_COMPANIONS, Hit, companion_reason, likely_hits, match_reason, with_companions
-from toolcrib.search.text import words
+from toolcrib.search.result import (
+    MAX_COMPANIONS,
+    Hit,
+    companion_reason,
+    likely_hits,
+    match_reason,
+    safe_first,
+    with_companions,
+)
+from toolcrib.search.saved import Arrays, check, packed, taken, unpacked
+from toolcrib.search.text import is_identifier, words
 from toolcrib.search.usage import Usage, moved_toward
-from toolcrib.tools.tool import Tool
+from toolcrib.tools.tool import Risk, Tool
 
 # What an index follows: a catalog, or a filtered part of it.
 
@@ -78,6 +87,7 @@ class Corpus:
         self._usage = usage
         self.lexical = LexicalIndex()
         self.dense: DenseIndex | None = None  # until vectors are needed
+        self.embedded = 0  # tools, so far
         self.meanings = LateInteraction(embedder if isinstance(embedder, BuiltinEmbedder) else BuiltinEmbedder())
         self._tools: dict[int, Tool] = {}
         self._ids: dict[str, int] = {}
@@ -105,6 +115,10 @@ class Corpus:
         """The tool with this id."""
         return self._tools[tool_id]
 
+    def read(self, tool_ids: Sequence[int]) -> str:
+        """The name of the first of these tools; their words are read."""
+        return self._tools[tool_ids[0]].name
+
     @property
     def order(self) -> Places:
         """The place of each id among tools with equal scores: that of its name, whatever was added first."""
@@ -126,8 +140,14 @@ class Corpus:
         if alike := self._spelled.get(whole):
             exact = self._ids.get(query.strip())
             return sorted(alike, key=lambda tool_id: (tool_id != exact, self._tools[tool_id].name))
-        named = dict.fromkeys(self._ids[token] for token in names_in(query) if token in self._ids)
+        named = dict.fromkeys(tool_id for token in names_in(query) for tool_id in self._called(token))
         return [tool_id for tool_id in named if len(words(self._tools[tool_id].name)) > 1]
+
+    def _called(self, token: str) -> list[int]:
+        """The tools that an identifier names: `get_page` also names `getPage`, where nothing has just that name."""
+        if token in self._ids:
+            return [self._ids[token]]
+        return list(self._spelled.get(" ".join(words(token)), ())) if is_identifier(token) else []
 
     def apply(self, removed: Sequence[str], added: Sequence[Tool]) -> None:
         """Remove and add tools: many at a time cost little more than one."""
@@ -159,6 +179,49 @@ class Corpus:
         self._order.add([tool.name for tool in added], self._ids)
         self.lexical.order = self.order
 
+    def restore(self, arrays: Arrays, found: Mapping[int, Tool]) -> None:
+        """Take over what `saved` gave, in an empty corpus; `found` are the tools of its ids that are still there.
+
+        Raises `UnusableFileError`, and changes nothing, if the arrays do not fit each other.
+        """
+        alive = taken(arrays, "corpus.alive", "uint8", None) > 0
+        size = len(alive)
+        spelled = unpacked(arrays, "corpus.spelled", size)
+        check(bool(alive.any()) and all(alive[tool_id] for tool_id in found), "tools")
+        lexical, dense = LexicalIndex.restored(arrays, alive), DenseIndex.restored(arrays, alive)
+        meanings = LateInteraction.restored(self.meanings.embedder, arrays, size)
+        self.lexical, self.dense, self.meanings = lexical, dense, meanings
+        self._fresh, self._size = count(size), size
+        for tool_id in range(size):
+            if tool_id not in found:
+                self._free.append(tool_id)
+                if alive[tool_id]:
+                    for arm in (lexical, dense, meanings):
+                        arm.remove(tool_id)
+        self._tools.update(found)
+        self._ids.update((tool.name, tool_id) for tool_id, tool in found.items())
+        for tool_id in found:
+            self._spelled.setdefault(spelled[tool_id], {})[tool_id] = None
+        self._outdated.update((tool_id, None) for tool_id, tool in found.items() if self._usage.requests(tool.name))
+        self._order.add(list(self._ids), self._ids)
+        self.lexical.order = self.order
+
+    def saved(self) -> dict[str, NDArray[Any]]:
+        """What `restore` needs, in arrays, as if nothing had been learned from use."""
+        assert self.dense is not None
+        spelled = {tool_id: text for text, ids in self._spelled.items() for tool_id in ids}
+        arrays = self.dense.saved()
+        if used := [tool_id for tool_id, tool in self if self._usage.requests(tool.name)]:
+            own = self._embedder.embed_documents([passages(self._tools[tool_id])[0] for tool_id in used])
+            arrays |= self.dense.saved_with(used, own)
+        return {
+            "corpus.alive": np.array([tool_id in self._tools for tool_id in range(self._size)], dtype=np.uint8),
+            "corpus.spelled": packed(spelled.get(tool_id, "") for tool_id in range(self._size)),
+            **arrays,
+            **self.lexical.saved(),
+            **self.meanings.saved(),
+        }
+
     def embed_pending(self) -> None:
         """Make the dense arm current. Raises `EmbedderError` when the embedder cannot answer; nothing is lost then."""
         if self._unembedded:
@@ -185,6 +248,7 @@ class Corpus:
                 self.dense = DenseIndex(blocks[0].shape[1])
                 self.dense.make_room(self._size)
             self.dense.put(tool_ids, blocks)
+            self.embedded += len(tool_ids)
             self.meanings.put((tool_id, self.lexical.words(tool_id)) for tool_id in tool_ids)
             for tool_id in tool_ids:
                 del self._unembedded[tool_id]
@@ -260,6 +324,7 @@ def hits_of(
 ) -> tuple[Hit, ...]:
     """The hits, with the companions of the best of them."""
     best = ranking[: limit + MAX_COMPANIONS]  # companions may be among them
+    best = safe_first(best, {n for n, _ in best if corpus.tool(n).risk is Risk.DESTRUCTIVE}, limit)
     tools = {corpus.tool(tool_id).name: tool_id for tool_id, _ in best}
     scored = list(zip(tools, [score for _, score in best], strict=True))
     companions = {

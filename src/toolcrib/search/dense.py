@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.search import kernels
-from toolcrib.search.kernels.rows import Places, QuantizedRows, RowBlocks, Vectors, quantize
+from toolcrib.search.kernels.rows import Places, Quantized, QuantizedRows, RowBlocks, Vectors, quantize
+from toolcrib.search.saved import Arrays, check, taken
 from toolcrib.tools.tool import Tool
 
 # Passages: the texts of a tool, embedded one by one. A query has to be near one of them, not near their average.
@@ -91,6 +92,41 @@ class DenseIndex:
         self._blocks = RowBlocks()  # of passages, a block per id
         self._alive: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
         self._held: _Held | None = None  # cached arguments of the kernel; None after a change
+
+    @classmethod
+    def restored(cls, arrays: Arrays, alive: NDArray[np.bool_]) -> "DenseIndex":
+        """The dense arm that gave these arrays, with a tool for each id that is alive."""
+        tools = len(alive)
+        wholes, passages = (taken(arrays, f"dense.{name}", "int8", None, None) for name in ("wholes", "passages"))
+        steps = taken(arrays, "dense.whole_steps", "float32", tools)
+        passage_steps = taken(arrays, "dense.passage_steps", "float32", len(passages))
+        starts, ends = (taken(arrays, f"dense.{name}", "int64", tools) for name in ("starts", "ends"))
+        check(len(wholes) == tools and wholes.shape[1] == passages.shape[1] > 0, "vectors")
+        check((starts >= 0).all() and (starts <= ends).all() and (ends <= len(passages)).all(), "passages")
+        dense = cls(wholes.shape[1])
+        dense._wholes.hold(Quantized(wholes, steps))
+        dense._passages.hold(Quantized(passages, passage_steps))
+        dense._blocks = RowBlocks.of_bounds(starts, ends, len(passages))
+        dense._alive = alive
+        return dense
+
+    def saved(self) -> dict[str, NDArray[Any]]:
+        """What `restored` needs."""
+        starts, ends = self._blocks.bounds
+        return {
+            "dense.wholes": self._wholes.view.numbers,
+            "dense.whole_steps": self._wholes.view.steps,
+            "dense.passages": self._passages.view.numbers,
+            "dense.passage_steps": self._passages.view.steps,
+            "dense.starts": starts,
+            "dense.ends": ends,
+        }
+
+    def saved_with(self, tool_ids: Sequence[int], vectors: Vectors) -> dict[str, NDArray[Any]]:
+        """The part of it that is different when these tools have other vectors as a whole."""
+        rows, (numbers, steps) = quantize(vectors), (part.copy() for part in self._wholes.view)
+        numbers[tool_ids], steps[tool_ids] = rows.numbers, rows.steps
+        return {"dense.wholes": numbers, "dense.whole_steps": steps}
 
     def __len__(self) -> int:
         return len(self._alive)

@@ -6,6 +6,8 @@ steps of a search: lexical pass, embedding unless that is sufficient, fusion, ex
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
+from pathlib import Path
 from threading import RLock
 from time import monotonic, perf_counter
 from typing import NamedTuple, Protocol
@@ -15,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.errors import UnknownToolError, require
+from toolcrib.search.cache import IndexCache
 from toolcrib.search.corpus import CatalogChange, Corpus, FilteredFeed, ToolFeed, ToolFilter, hits_of, similar
 from toolcrib.search.dense import passages
 from toolcrib.search.embedders.builtin import BuiltinEmbedder, checked
@@ -57,18 +60,23 @@ class ToolSet(ToolFeed, Protocol):
 
 
 def open_index(
-    catalog: ToolSet, embedder: Embedder | None = None, *, url: str | None = None, tenant: str = "catalog"
+    catalog: ToolSet,
+    embedder: Embedder | None = None,
+    *,
+    url: str | None = None,
+    tenant: str = "catalog",
+    folder: Path | None = None,
 ) -> SearchIndex:
     """An index that follows a catalog: in memory, or with `url` in that PostgreSQL database, where replicas share it.
 
     In the database each embedder has an index of its own under the tenant. Close the index when you are done: it holds
-    connections.
+    connections. One in memory is stored in `folder`, if that is given.
 
     Raises:
         MissingExtraError: The packages for PostgreSQL are not installed.
     """
     if url is None:
-        return ToolIndex(catalog, embedder)
+        return ToolIndex(catalog, embedder, folder=folder)
     require("postgres", "An index in PostgreSQL")
     from toolcrib.postgres.index.index import PostgresIndex  # late: only this index needs the extra
 
@@ -80,7 +88,8 @@ class ToolIndex:
     """Finds tools by the words of a request and by its meaning.
 
     `options` hold for searches that bring none of their own. `clock` gives seconds: an embedder that failed is left
-    alone for `RETRY_SECONDS` of them.
+    alone for `RETRY_SECONDS` of them. In `folder` what was built is stored, if it is large, and the next index with the
+    same tools loads it; an embedder of your own then needs an `id` that changes with its vectors.
     """
 
     def __init__(
@@ -92,6 +101,7 @@ class ToolIndex:
         strategies: Sequence[Strategy] = STRATEGIES,
         options: SearchOptions = DEFAULT_OPTIONS,
         clock: Callable[[], float] = monotonic,
+        folder: Path | None = None,
     ) -> None:
         self._catalog = catalog
         self._embedder = checked(embedder or BuiltinEmbedder())
@@ -101,6 +111,8 @@ class ToolIndex:
         self._clock = clock
         self._corpus = Corpus(self._embedder, self._usage)
         self._runner = QueryRunner(self._corpus, self._embedder)
+        self._folder = folder
+        self._cache = None if folder is None else IndexCache(folder, self._embedder)
         self._announced: deque[CatalogChange] = deque()
         self._changes = 0
         self._lock = RLock()
@@ -125,9 +137,10 @@ class ToolIndex:
         """
         began = perf_counter()
         limit = clamp_limit(limit)
-        if (empty := without_search(query, limit)) is not None:
+        options = options or self._options
+        if (empty := without_search(query, limit, options)) is not None:
             return empty
-        pending = self._start(query, options or self._options, where)
+        pending = self._start(query, options, where)
         with self._lock:
             result, answer = self._finish(pending)
             hits = hits_of(self._corpus, self._usage, result.words.matches[0].terms, answer.ranking, limit, where)
@@ -175,7 +188,7 @@ class ToolIndex:
         with self._lock:
             tool_id = self._tool_id(name)
             result, answer = self._finish(pending)
-            tool = self._explained(tool_id, query, result)
+            tool = self._explained(tool_id, pending.query.text, result)
             return explanation(pending.query, result, answer, tool, self._corpus.meanings, pending.warnings)
 
     def similar(self, name: str, *, limit: int = 5) -> tuple[Hit, ...]:
@@ -207,6 +220,7 @@ class ToolIndex:
             strategies=self._strategies,
             options=self._options,
             clock=self._clock,
+            folder=self._folder,
         )
         view._learners = self._learners
         self._learners.add(view)
@@ -229,7 +243,7 @@ class ToolIndex:
             warnings = self._catch_up(is_lexical=options.arms == "lexical")
             strategy = strategy_for(len(self._corpus), self._strategies)
             query = self._runner.start(text, options, strategy, self._allowed(where))
-            pending = _Pending(query, where, self._changes, warnings)
+            pending = _Pending(text, query, where, self._changes, warnings)
         if not query.needs_vectors and not (complete and options.arms == "both"):
             return pending
         # Outside the lock: this may be a call over the network, and other searches need not wait for it.
@@ -246,7 +260,11 @@ class ToolIndex:
         named = self._corpus.ids_named_in(query.text)
         if where is not None:
             named = [tool_id for tool_id in named if where(self._corpus.tool(tool_id))]
-        return result, decide(query, result, named, tools=len(self._corpus))
+        learned = [self._corpus.tool_id(name) for name in self._usage.led_to(pending.text)]
+        there = [tool_id for tool_id in learned if tool_id is not None]
+        if where is not None:
+            there = [tool_id for tool_id in there if where(self._corpus.tool(tool_id))]
+        return result, decide(query, result, named, tools=len(self._corpus), learned=there)
 
     def _explained(self, tool_id: int, query: str, result: FusedResult) -> ExplainedTool:
         corpus = self._corpus
@@ -272,7 +290,11 @@ class ToolIndex:
                     added.pop(name, None)
                     removed[name] = None
                 added.update((tool.name, tool) for tool in change.added)
-            self._corpus.apply(list(removed), list(added.values()))
+            # By name: an index that is built at once is the same to the last bit, in whatever order tools came.
+            tools: Sequence[Tool] = sorted(added.values(), key=attrgetter("name"))
+            if self._cache is not None and not len(self._corpus):
+                tools = self._cache.restore(self._corpus, tools)
+            self._corpus.apply(list(removed), tools)
             self._changes += len(waiting)
 
     def _catch_up(self, *, is_lexical: bool) -> tuple[str, ...]:
@@ -280,7 +302,10 @@ class ToolIndex:
         self._follow()
         if is_lexical or not self._corpus.has_pending:
             return ()
-        return self._fallible.run(self._corpus.embed_pending)[1]
+        warnings = self._fallible.run(self._corpus.embed_pending)[1]
+        if self._cache is not None and not warnings:
+            self._cache.store(self._corpus)
+        return warnings
 
     def _allowed(self, where: ToolFilter | None) -> NDArray[np.bool_] | None:
         if where is None:
@@ -300,6 +325,7 @@ class ToolIndex:
 class _Pending(NamedTuple):
     """A query between its two halves."""
 
+    text: str  # as it was asked
     query: PendingQuery
     where: ToolFilter | None
     changes: int  # how many the index had applied at the lexical pass

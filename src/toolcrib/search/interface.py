@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 from toolcrib.search.result import Explanation, Hit, SearchResult
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from toolcrib.search.corpus import ToolFeed, ToolFilter
     from toolcrib.search.index import ToolIndex
     from toolcrib.search.query import SearchOptions
@@ -45,8 +47,9 @@ class SearchIndex(Protocol):
 class LazyIndex:
     """A `ToolIndex` with the built-in embedder, made when it is first asked for something."""
 
-    def __init__(self, catalog: "ToolFeed") -> None:
+    def __init__(self, catalog: "ToolFeed", *, folder: "Path | None" = None) -> None:
         self._catalog = catalog
+        self._folder = folder
         self._index: ToolIndex | None = None
         self._lock = Lock()  # searches may come from any thread
 
@@ -55,7 +58,7 @@ class LazyIndex:
             if self._index is None:
                 from toolcrib.search.index import ToolIndex  # late: that is what this class is for
 
-                self._index = ToolIndex(self._catalog)
+                self._index = ToolIndex(self._catalog, folder=self._folder)
             return self._index
 
     def __len__(self) -> int:

@@ -11,7 +11,7 @@ import re
 from array import array
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from itertools import chain
 from math import log, log1p
 from sys import intern
@@ -24,7 +24,8 @@ from toolcrib.search import kernels
 from toolcrib.search.dense import parameter_texts
 from toolcrib.search.kernels.plain import leads
 from toolcrib.search.kernels.rows import Floats64, GrowingRows, Places
-from toolcrib.search.text import brands, content_words, is_unspaced, word_terms, words
+from toolcrib.search.saved import Arrays, check, check_below, check_blocks, packed, pieces, taken, unpacked
+from toolcrib.search.text import brands, content_words, is_unspaced, without_clitics, word_terms, words
 from toolcrib.search.typos import Vocabulary, corrected, is_one_edit_apart
 from toolcrib.tools.tool import Tool
 
@@ -56,7 +57,7 @@ class QueryTerm(NamedTuple):
 
 def query_words(text: str, frequency: Mapping[str, int]) -> list[str]:
     """The content words of a query, each once; `frequency` holds the terms of the tools."""
-    content = list(content_words(text))
+    content = list(content_words(without_clitics(text)))
     for name, opened in brands(text).items():
         if any(term in frequency for term in word_terms(name)):  # tools are indexed with `github` as one word, too
             content = list(dict.fromkeys([*(word for word in content if word not in opened), name]))
@@ -155,6 +156,52 @@ class LexicalIndex:
         self._lengths = GrowingRows(1, np.int32)  # of each tool's text, in terms; 0 without a tool
         self._norms: Floats64 | None = None  # what BM25 makes of the lengths; None after a change
 
+    @classmethod
+    def restored(cls, arrays: Arrays, alive: NDArray[np.bool_]) -> "LexicalIndex":
+        """The lexical arm that gave these arrays, with a tool for each id that is alive."""
+        own, postings = taken(arrays, "lexical.words", "int32", None), taken(arrays, "lexical.postings", "uint32", None)
+        owned, held = (
+            taken(arrays, "lexical.word_ends", "int64", len(alive)),
+            taken(arrays, "lexical.posting_ends", "int64", None),
+        )
+        lengths = taken(arrays, "lexical.lengths", "int32", len(alive), 1)
+        check((lengths >= 0).all(), "lengths")
+        check_blocks(owned, len(own))
+        check_blocks(held, len(postings))
+        check_below(own, len(own))
+        counts = np.bincount(own)
+        words, terms = unpacked(arrays, "lexical.spelled", len(counts)), unpacked(arrays, "lexical.terms", len(held))
+        check_below(postings >> 8, len(alive))
+        # Of each term increasing: the first of a term may be lower than the last of the one before.
+        rises = np.append(postings[1:] > postings[:-1], True)
+        rises[held - 1] = True
+        check(rises.all(), "postings")
+        index = cls()
+        spelled: list[str] = np.array([*map(intern, words)], dtype=object).take(own).tolist() if words else []
+        index._words = {tool_id: tuple(block) for tool_id, block in enumerate(pieces(spelled, owned)) if alive[tool_id]}
+        index._postings = {term: _postings(block) for term, block in zip(terms, pieces(postings, held), strict=True)}
+        index._frequency = {term: len(block) for term, block in index._postings.items()}
+        index._lengths.hold(lengths)
+        index._vocabulary = Vocabulary.restored(words, counts.tolist(), arrays)
+        return index
+
+    def saved(self) -> dict[str, NDArray[Any]]:
+        """What `restored` needs."""
+        words = {word: place for place, word in enumerate(self._vocabulary)}
+        owned = [self._words.get(tool_id, ()) for tool_id in range(len(self._lengths))]
+        own = np.fromiter(map(words.__getitem__, chain.from_iterable(owned)), dtype=np.int32)
+        postings = np.frombuffer(b"".join([block.tobytes() for block in self._postings.values()]), dtype=np.uint32)
+        return {
+            "lexical.words": own,
+            "lexical.word_ends": _ends(owned),
+            "lexical.postings": postings,
+            "lexical.posting_ends": _ends(self._postings.values()),
+            "lexical.lengths": self._lengths.view,
+            "lexical.spelled": packed(words),
+            "lexical.terms": packed(self._postings),
+            **self._vocabulary.saved(),
+        }
+
     def __len__(self) -> int:
         return len(self._words)
 
@@ -245,6 +292,16 @@ class LexicalIndex:
             weights = [term_weight(term, self._frequency[own], len(self._words)) for own in term.terms]
             read = self._read[word] = (term, [self._postings[own] for own in term.terms], weights)
         return read
+
+
+def _postings(block: NDArray[np.uint32]) -> _Postings:
+    own = array("I")
+    own.frombytes(block.tobytes())
+    return own
+
+
+def _ends(blocks: Iterable[Sized]) -> Places:
+    return np.cumsum([len(block) for block in blocks], dtype=np.int64)
 
 
 def term_weight(word: QueryTerm, holders: int, tools: int) -> float:

@@ -7,11 +7,12 @@ known word of any language, is corrected to that word.
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from heapq import nlargest
 from itertools import pairwise
 from math import ceil
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from toolcrib.search import kernels
 from toolcrib.search.embedders.builtin import MODEL, known_features, ngram_form
 from toolcrib.search.kernels.hashing import deletion_hashes, piece, whole_words
+from toolcrib.search.saved import Arrays, check, check_below, taken
 from toolcrib.search.text import plain
 
 # Words one edit apart: a letter deleted, inserted or substituted, or two transposed.
@@ -37,6 +39,32 @@ class TypoIndex:
         self._owners: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._recent: dict[int, list[str]] = {}
         self._known: set[str] = set()
+
+    @classmethod
+    def of(cls, words: Iterable[str]) -> "TypoIndex":
+        """The words, sorted at once."""
+        typos = cls()
+        for word in words:
+            typos.add(word)
+        typos._sort()
+        return typos
+
+    @classmethod
+    def restored(cls, words: Iterable[str], arrays: Arrays) -> "TypoIndex":
+        """What `of` made of these words, from the arrays that `saved` gave."""
+        typos = cls()
+        for word in words:
+            typos.add(word)
+        sums = taken(arrays, "typos.sums", "uint32", None)
+        owners = taken(arrays, "typos.owners", "int64", len(sums))
+        check((sums[:-1] <= sums[1:]).all(), "typos")
+        check_below(owners, len(typos._words))
+        typos._sums, typos._owners, typos._sorted = sums, owners, len(typos._words)
+        return typos
+
+    def saved(self) -> dict[str, NDArray[Any]]:
+        """What `restored` needs besides the words."""
+        return {"typos.sums": self._sums, "typos.owners": self._owners}
 
     def add(self, word: str) -> None:
         """Add a word."""
@@ -180,6 +208,23 @@ class Vocabulary:
         self._counts: Counter[str] = Counter()
         self._ordered: list[str] = []
         self._typos = TypoIndex()
+
+    @classmethod
+    def restored(cls, words: list[str], counts: Iterable[int], arrays: Arrays) -> "Vocabulary":
+        """These words with their document frequencies, from the arrays that `saved` gave."""
+        vocabulary = cls()
+        vocabulary._counts = Counter(dict(zip(words, counts, strict=True)))
+        vocabulary._ordered = sorted(words)
+        vocabulary._typos = TypoIndex.restored(words, arrays)
+        return vocabulary
+
+    def saved(self) -> dict[str, NDArray[Any]]:
+        """What `restored` needs besides words and frequencies."""
+        self._typos = TypoIndex.of(self._counts)  # without the words that are gone
+        return self._typos.saved()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._counts)
 
     def __contains__(self, word: object) -> bool:
         return word in self._counts

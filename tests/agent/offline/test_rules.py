@@ -214,6 +214,11 @@ async def test_it_is_what_was_spoken_of_and_else_nothing(cms: Talk) -> None:
     assert written(cms) == []
 
 
+async def test_what_is_forbidden_is_neither_done_nor_offered(cms: Talk) -> None:
+    assert "cms_deletePage" not in await cms.say("Don't delete the Contact page")
+    assert (written(cms), cms.session.confirmations) == ([], ())
+
+
 @pytest.mark.parametrize("text", ["add it to the hero on the home page", "füge es der Startseite hinzu"])
 async def test_a_command_that_has_no_place_for_it_writes_nothing(cms: Talk, text: str) -> None:
     await cms.say("find a mountain image")
@@ -231,14 +236,14 @@ async def test_what_is_offered_is_offered_as_buttons_too(cms: Talk) -> None:
     assert choices(cms)[2:] == ("What happens to a cactus in the rain", "Opening hours at Christmas")
     await cms.say(choices(cms)[2])
     assert cms.calls == [("cms_archivePost", {"postId": "post_cactus-in-the-rain"})]
-    await cms.say("Don't delete the Contact page")
-    assert len(choices(cms)) == 4
+    await cms.say("delete the Contact page and its newsletter")
+    assert choices(cms)[0] == "cms_deletePage"
     await cms.say(choices(cms)[0])
     assert [one.tool for one in cms.session.confirmations] == ["cms_deletePage"]
 
 
 async def test_up_to_four_choices_are_offered_and_taken_by_number(cms: Talk, one_cms: Cms) -> None:
-    answer = await cms.say("Don't delete the Contact page")
+    answer = await cms.say("delete the Contact page and its newsletter")
     assert "1. **cms_deletePage**" in answer
     assert "5. " not in answer
     await cms.say("1")
@@ -295,3 +300,64 @@ async def test_words_that_could_be_several_arguments_are_none_of_them(text: str)
         talk = Talk(session, catalog)
         assert "?" in await talk.say(text)
         assert talk.calls == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I deleted the contact page",
+        "we archive the winter light post",
+        "nobody should delete the contact page",
+        "ich lösche die Kontaktseite",
+        "j'ai supprimé la page Contact",
+        "yo borro la página Contact",
+        "io elimino la pagina Contact",
+        "eu apago a página Contact",
+        "ik verwijder de pagina Contact",
+        "я удаляю страницу Contact",
+    ],
+)
+async def test_what_somebody_tells_is_no_command(cms: Talk, text: str) -> None:
+    await cms.say(text)
+    assert (written(cms), cms.session.confirmations) == ([], ())
+
+
+@pytest.mark.parametrize(
+    "text", ["I want to archive the winter light post", "ich möchte den Beitrag Winter light archivieren"]
+)
+def test_a_wish_is_a_command(text: str) -> None:
+    assert objection_to(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("rename the Blog page", "what should **title** be?"),
+        ("create 3 pages", "what should **title** be?"),
+        ("create a page about our team", "what should **title** be?"),
+        ("change the title of the home page to Welcome and the heading to Hi", "what should **title** be?"),
+        ("Entferne das Bild aus dem Hero", "Was ist gemeint (image)?"),
+        ("delete the first section of the home page", "which section do you mean?"),
+    ],
+)
+async def test_a_value_that_was_not_said_outright_is_asked_for(cms: Talk, text: str, asked: str) -> None:
+    assert asked in await cms.say(text)
+    assert written(cms) == []
+
+
+async def test_a_new_value_that_may_end_earlier_is_not_written(cms: Talk) -> None:
+    await cms.say("change the hero heading to Welcome on every page")
+    assert written(cms) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "make the contact page the home page",
+        "quita la imagen del hero",
+        'create a page named "X" with the text "hello"',
+    ],
+)
+async def test_a_word_that_belongs_elsewhere_is_no_argument(cms: Talk, text: str) -> None:
+    await cms.say(text)
+    assert (written(cms), cms.session.confirmations) == ([], ())

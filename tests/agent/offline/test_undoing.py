@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.offline import Talk
-from toolcrib.agent.offline.intent import undo_in
+from toolcrib.agent.offline.intent import undone_by
 from toolcrib.agent.offline.request import Request, Task
 from toolcrib.agent.offline.safety import without_opposites
 from toolcrib.agent.offline.tools import ToolInfo
@@ -59,7 +59,7 @@ def test_to_take_something_back_is_neither_to_publish_nor_to_delete(text: str) -
 def test_what_is_undone_is_told_by_the_word_or_beside_it(text: str, opposite: str) -> None:
     tool = ToolInfo(opposite, "It does it.")
     # A verb that names of tools are seldom made of is none to the brain; then nothing is known of the tool.
-    assert undo_in(Request(text)) is not None
+    assert undone_by(Request(text))
     assert without_opposites([tool], Task(Request(text))) == [] or not tool.verb
 
 
@@ -84,7 +84,7 @@ def test_what_is_undone_is_told_by_the_word_or_beside_it(text: str, opposite: st
     ],
 )
 def test_what_only_looks_like_undoing_is_none(text: str) -> None:
-    assert undo_in(Request(text)) is None
+    assert undone_by(Request(text)) == set()
 
 
 def test_a_tool_made_for_undoing_is_the_one() -> None:

@@ -9,13 +9,24 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
 
-from toolcrib.agent.offline.language import ARTICLES, SAME, SIMILAR, SMALL, WORDS, Action, same_meaning, similarity
+from toolcrib.agent.offline.language import (
+    ARTICLES,
+    NEW_VALUE,
+    SAME,
+    SIMILAR,
+    SMALL,
+    WORDS,
+    Action,
+    same_meaning,
+    similarity,
+)
 from toolcrib.agent.offline.request import AND, EDGES, OPENING_QUOTES, UPDATE_VERBS, Request, Word
 from toolcrib.agent.offline.tools import TITLES, Parameter, ToolInfo, as_object, singular, word_set
 from toolcrib.search.text import words
 
 _QUERIES = word_set("query q search keyword keywords term terms question prompt topic phrase")
 BODIES = word_set("body content text message description note comment markdown fact value data")
+_WRITTEN = word_set("body content text message markdown")  # what "with the text" may mean
 _ADDRESSES = word_set("url uri link href address website endpoint webhook")
 _MAILS = word_set("email mail recipient recipients to cc sender")
 _PATHS = word_set("path file filename folder directory filepath dir")
@@ -55,8 +66,16 @@ class TaskWords:
 
     @property
     def new_value(self) -> str:
-        """The new value in "change it to X"; only where the tool changes something."""
-        return self.request.new_value if self.tool.action is Action.UPDATE else ""
+        """The new value in "change it to X", where the tool changes something and it is plain where the value ends."""
+        value = self.request.new_value if self.tool.action is Action.UPDATE else ""
+        if not value or any(quote in value for quote in self.request.quoted):
+            return value
+        spoken = Request(value).words
+        places = [index for index, word in enumerate(spoken) if index and word.folded in WORDS["prepositions"]]
+        place = bool(places) and any(singular(word.folded) in self.tool.vocabulary for word in spoken[places[0] :])
+        to = NEW_VALUE.get(self.request.language, NEW_VALUE["en"])
+        second = AND.search(value) and to.search(value)  # "the title to A and the heading to B"
+        return "" if place or second else value
 
     @property
     def before_new_value(self) -> Request:
@@ -252,9 +271,11 @@ def _title(parameter: Parameter, given: TaskWords) -> str | None:
         return given.use(quoted) if parameter.required or given.tool.action is Action.CREATE else None
     if not parameter.required:
         return None
-    found = _object_phrase(given) or given.use(request.after_colon).split("\n")[0]
-    # With a pronoun, what follows a preposition is where it goes, and the name is the thing's own.
-    return found or (None if request.has_pronoun else _after_preposition(given)) or None
+    if found := _object_phrase(given) or given.use(request.after_colon).split("\n")[0]:
+        return found
+    # What "a post about plants" is about may be its title, where a text has to be asked for anyway; never what "it" is.
+    texts = [one for one in given.tool.required if one is not parameter and set(one.words) & BODIES]
+    return _after_preposition(given) or None if texts and not request.has_pronoun else None
 
 
 def _is_changed(parameter: Parameter, given: TaskWords) -> bool:
@@ -301,7 +322,7 @@ def _object_phrase(given: TaskWords) -> str:
                 break  # a "blog post" has no title yet
         elif named or not word.is_small:
             found.append(word.text)
-    return " ".join(found)
+    return "" if all(word.isdigit() for word in found) else " ".join(found)  # "create 3 pages" names none
 
 
 def _is_about_page(spoken: Sequence[Word], index: int, verb: Word, nouns: Collection[str]) -> bool:
@@ -312,7 +333,7 @@ def _is_about_page(spoken: Sequence[Word], index: int, verb: Word, nouns: Collec
 
 def _body(parameter: Parameter, given: TaskWords) -> str | None:
     request = given.request
-    if request.body:
+    if request.body and (parameter.required or set(parameter.words) & _WRITTEN):
         return given.use(request.body)
     if given.new_value:
         named = any(same_meaning(word.folded, parameter.words[-1]) for word in given.before_new_value.words)

@@ -2,24 +2,17 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
-from itertools import chain
 
 from toolcrib.agent.offline.language import (
     PHRASES,
     SMALL_TALK,
-    TOOL_VERBS,
     UNDO,
-    UNDO_PREFIXES,
-    VERBS,
     WORDS,
-    action_of,
     any_of,
-    similarity,
 )
 from toolcrib.agent.offline.request import NAME, Request
-from toolcrib.search.text import is_unspaced, normalise
+from toolcrib.search.text import normalise
 
 
 class Objection(StrEnum):
@@ -28,6 +21,7 @@ class Objection(StrEnum):
     NEGATION = "negation"
     CONDITION = "condition"
     QUESTION = "question"
+    STATEMENT = "statement"
 
 
 _QUESTION_MARKS = ("?", "？", "؟", "¿")
@@ -39,7 +33,7 @@ _AT_THE_START = ("se", "als", "om")  # these suppose in any language, where a se
 
 
 def objection_to(text: str) -> Objection | None:
-    """Why a text is no command: it forbids, supposes or asks; else None. Names and quotes are payload."""
+    """Why a text is no command: it forbids, supposes, asks or tells; else None. Names and quotes are payload."""
     request = Request(NAME.sub(" ", Request(text).unquoted.text))
     folded = [normalise(word.text.replace("’", "'")) for word in request.words]
     spoken, language = normalise(request.text.replace("’", "'")), Request(text).language
@@ -53,7 +47,11 @@ def objection_to(text: str) -> Objection | None:
         return Objection.CONDITION
     first = next((word for word in folded if word not in WORDS["greetings"]), "")
     asks = first in WORDS["openers"] or first in WORDS["asking"] or _QUESTION.search(spoken) is not None
-    return Objection.QUESTION if asks or any(mark in request.text for mark in _QUESTION_MARKS) else None
+    if asks or any(mark in request.text for mark in _QUESTION_MARKS):
+        return Objection.QUESTION
+    # "I deleted the page"; a word alone is an answer, such as "ja".
+    tells = len(folded) > 1 and first in WORDS["subjects"] and not WORDS["wishes"] & set(folded[:4])
+    return Objection.STATEMENT if tells else None
 
 
 def _holds(kind: str, folded: Sequence[str], spoken: str, language: str) -> bool:
@@ -70,46 +68,10 @@ def asks(request: Request) -> bool:
     return objection_to(request.text) is Objection.QUESTION or (bool(first) and first[0].folded in WORDS["asking"])
 
 
-@dataclass(frozen=True, slots=True)
-class Undo:
-    """What a request wants undone ("unpublish"): verbs in any language, and the words that say so."""
-
-    verbs: tuple[str, ...]
-    by: frozenset[str]
-
-
-# What can be undone by a prefix ("déverrouille"), and what is undone by taking something offline.
-_UNDOABLE = ("publish", "activate", "enable", "archive", "delete", "hide", "lock", "link", "install")
-_PUBLIC = ("publish", "activate", "enable", "release", "launch")
-_SIMILAR_REST = 0.38  # of such a word without its prefix to the verb it undoes; others stay below 0.32
-_SHORTEST_REST = 4
-
-
-def undo_in(request: Request) -> Undo | None:
-    """What the request wants undone, if it is such a request: a search finds the tool that does it as the best one."""
-    spoken = request.unquoted
-    undone = {word.folded: verbs for word in spoken.words if not word.is_small and (verbs := _undone_by(word.folded))}
-    if undone:
-        return Undo(tuple(chain(*undone.values())), frozenset(undone))
-    if found := UNDO.search(spoken.text):
-        # "cofnij publikację": what is undone is said beside; else it is that people see it.
-        beside = [word.folded for word in spoken.content if action_of(word.folded) and not is_unspaced(word.folded)]
-        matched = found[0].casefold().split()
-        return Undo((*_PUBLIC, *beside), frozenset((matched[0], matched[-1])))
-    return None
-
-
-def _undone_by(word: str) -> tuple[str, ...]:
-    """The verb that a word undoes, as written and in English; none for "under" and "describe"."""
-    if word in TOOL_VERBS or word in VERBS:
-        return ()
-    for prefix in UNDO_PREFIXES:
-        rest = word.removeprefix(prefix)
-        if rest != word and len(rest) >= _SHORTEST_REST:
-            meant = max(_UNDOABLE, key=lambda verb: similarity(rest, verb))
-            if similarity(rest, meant) >= _SIMILAR_REST:
-                return (rest, meant)
-    return ()
+def undone_by(request: Request) -> set[str]:
+    """What the request takes back ("unpublish"), as verbs of tools: a search finds the tool that does it first."""
+    undone = {verb for verb, pattern in UNDO.items() if pattern.search(request.unquoted.text)}
+    return set(UNDO) if undone == {"anything"} else undone
 
 
 # Small talk, and short answers

@@ -57,8 +57,7 @@ NEW_VALUE = {
     name: re.compile(rf"(?i)(?:^|\s){any_of(listed.split())}\s+") for name, listed in _VOCABULARY["to"].items()
 }
 SMALL_TALK = {kind: re.compile(any_of(listed)) for kind, listed in _VOCABULARY["talk"].items()}
-UNDO = re.compile(f"(?i){any_of(_VOCABULARY['undoing']['words'])}")
-UNDO_PREFIXES = tuple(sorted(_VOCABULARY["undoing"]["beginnings"].split(), key=len, reverse=True))
+UNDO = {verb: re.compile(f"(?i){any_of(listed)}") for verb, listed in _VOCABULARY["undo"].items()}
 TOOL_VERBS = {verb: Action(action) for action, listed in _word_sets("tool_verbs").items() for verb in listed}
 VERBS = {verb: Action(action) for action, listed in _VOCABULARY["verbs"].items() for verb in listed.split()}
 _PROTOTYPES = {Action(action): listed.split() for action, listed in _VOCABULARY["prototypes"].items()}

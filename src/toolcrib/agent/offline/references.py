@@ -13,14 +13,15 @@ from toolcrib.agent.offline.arguments import TaskWords, field_named, plain_value
 from toolcrib.agent.offline.conversation import Call
 from toolcrib.agent.offline.entities import Entity, choose_entity, entities_in, named_entities
 from toolcrib.agent.offline.finder import Plan, ToolFinder, Wanted
-from toolcrib.agent.offline.language import CLOSE, SIMILAR, Action, similarity
+from toolcrib.agent.offline.language import CLOSE, SIMILAR, WORDS, Action, similarity
 from toolcrib.agent.offline.request import EDGES, Request, Word
-from toolcrib.agent.offline.tools import Parameter, ToolInfo
+from toolcrib.agent.offline.tools import Parameter, ToolInfo, singular
 from toolcrib.search.text import is_unspaced, plain, words
 
 _LEVELS = 2  # of looking up what a look-up needs
 _MOST_LOOKUPS = 2  # tools tried for one thing
 _KIND_LETTERS = 4  # of a kind in an id: the rest of `img_3` tells nothing
+_NEEDS_CHANGE = ("update", "edit", "modify", "change", "set", "rename")
 _PATH = re.compile(r"\b([a-z]+)/([a-z]+) such as ([\w-]+)/([\w-]+)", re.IGNORECASE)  # "page/template such as home/hero"
 
 
@@ -93,6 +94,10 @@ def _fill(tool: ToolInfo, request: Request, context: Context, given: Mapping[str
             values[parameter.name] = value
         elif parameter.required:
             missing.append(parameter)
+    if top and not missing and tool.verb in _NEEDS_CHANGE:  # "rename the page", and no word to what
+        changes = [one for one in tool.parameters if not one.is_reference]
+        if changes and len(values) == 1 and not any(one.name in values for one in changes):
+            missing = sorted(changes, key=lambda one: not one.is_title)[:1]
     ordered = {one.name: values[one.name] for one in tool.parameters if one.name in values}
     return Arguments(values=ordered, missing=missing, options=options)
 
@@ -187,10 +192,16 @@ def _name_words(parameter: Parameter, spoken: TaskWords) -> list[Word]:
         one.type in ("string", "object") and not one.is_reference and not one.choices for one in tool.parameters
     )
     content = request.content if writes_text else [word for word in request.words if not word.is_small]
+    if tool.action is Action.DELETE:  # "the picture from the hero": the hero is where it is, and not its name
+        place = next((word.start for word in request.words[1:] if word.folded in WORDS["from"]), len(request.text))
+        content = [word for word in content if word.start < place]
+    others = {noun for one in tool.parameters if one.is_reference for noun in one.nouns} - {*parameter.nouns}
+    after = dict(pairwise(request.words))  # in "the contact page", "contact" names a page and nothing else
     return [
         word
         for word in content
-        if (word != request.verb or is_unspaced(word.folded))
+        if not (word in after and singular(after[word].folded) in others)
+        and (word != request.verb or is_unspaced(word.folded))
         and word.text not in spoken.used
         and not _is_of_another_kind(word.text, parameter)
         and not repeats(word, [noun for noun in about if noun])
@@ -217,7 +228,8 @@ def _spoken_part(kinds: Sequence[str], example: str, spoken: TaskWords) -> str:
         spoken.use(word.text)
         return example
     for before, word in pairwise(request_words):
-        if repeats(word, kinds) and not before.is_small and before != spoken.request.verb:
+        names = not before.is_small and before.folded not in WORDS["ordinals"] and before != spoken.request.verb
+        if names and repeats(word, kinds):
             return "-".join(words(before.text))
     return ""
 

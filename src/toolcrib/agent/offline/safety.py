@@ -7,7 +7,7 @@ must command it outright, and no word of the command may be left that the call h
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from toolcrib.agent.offline.intent import Objection, asks, objection_to, undo_in
+from toolcrib.agent.offline.intent import Objection, asks, objection_to, undone_by
 from toolcrib.agent.offline.language import (
     ARTICLES,
     READING,
@@ -31,17 +31,15 @@ _VAGUE = word_set("create add update change edit set")  # of a tool of which onl
 
 
 def without_opposites(tools: Sequence[ToolInfo], task: Task) -> list[ToolInfo]:
-    """The tools without those that do, or delete, what the task wants undone; to read undoes nothing, either."""
-    undo = undo_in(task.request)
-    if undo is None:
+    """The tools without those that do, or delete, what the task takes back; reading takes nothing back, either."""
+    undone = undone_by(task.request)
+    if not undone:
         return list(tools)
 
     def may_undo(tool: ToolInfo) -> bool:
-        if undo.by & set(tool.words):  # `unpublish_post` is the one
-            return True
-        does_it = bool(tool.verb) and any(same_meaning(verb, tool.verb) for verb in undo.verbs)
+        does_it = any(same_meaning(tool.verb, verb) for verb in undone) if tool.verb else False
         vague = tool.is_bare and tool.verb in _VAGUE
-        return not (tool.reads or vague or does_it or tool.action is Action.DELETE)
+        return not (does_it or vague or tool.reads or tool.action is Action.DELETE)
 
     return [tool for tool in tools if may_undo(tool)]
 
@@ -99,12 +97,13 @@ def _is_only_a_place(task: Task, tool: ToolInfo) -> bool:
 
 
 def forbids(text: str, tool: ToolInfo) -> bool:
-    """Whether a text forbids, supposes or asks, so that this tool must not be called; who asks may have it read."""
+    """Whether a text forbids, supposes, asks or tells, so that this tool must not be called; to read is mostly free."""
     objection = objection_to(text)
     if objection is None or not tool.reads:
         return objection is not None
     request = Request(text)
-    return objection is not Objection.QUESTION and request.action not in READING and not asks(request)
+    free = objection in (Objection.QUESTION, Objection.STATEMENT)
+    return not free and request.action not in READING and not asks(request)
 
 
 def must_use_every_word(task: Task, tool: ToolInfo) -> bool:

@@ -31,6 +31,14 @@ class RowBlocks:
         self._end = shared  # of all rows
         self.waste = 0  # rows of removed ids
 
+    @classmethod
+    def of_bounds(cls, starts: Places, ends: Places, rows: int, *, shared: int = 0) -> "RowBlocks":
+        """The blocks that start and end there, in so many rows."""
+        blocks = cls(shared=shared)
+        blocks._starts, blocks._ends, blocks._end = starts, ends, rows
+        blocks.waste = rows - shared - int((ends - starts)[starts >= shared].sum())
+        return blocks
+
     def __len__(self) -> int:
         return len(self._starts)
 
@@ -123,6 +131,10 @@ class GrowingRows(Generic[Number]):
         self._space[self._used : self._used + len(rows)] = rows
         self._used += len(rows)
 
+    def hold(self, rows: NDArray[Number]) -> None:
+        """Have these rows and no others, without a copy of them."""
+        self._space, self._used = rows, len(rows)
+
     def only(self, places: NDArray[np.signedinteger[Any]]) -> "GrowingRows[Number]":
         """Some of the rows, in that order."""
         kept: GrowingRows[Number] = GrowingRows(self._space.shape[1], self._space.dtype.type)
@@ -175,6 +187,11 @@ class QuantizedRows:
     def extend(self, rows: Quantized) -> None:
         self._numbers.extend(rows.numbers)
         self._steps.extend(rows.steps[:, None])
+
+    def hold(self, rows: Quantized) -> None:
+        """Have these rows and no others, without a copy of them."""
+        self._numbers.hold(rows.numbers)
+        self._steps.hold(rows.steps[:, None])
 
     def make_room(self, size: int) -> None:
         """Have at least that many rows, the new ones of zeros."""

@@ -2,7 +2,7 @@
 
     python benchmarks/scale.py quality                 # Recall@5 of both indexes on every open set
     python benchmarks/scale.py size 100000             # build, search and weigh that many tools
-    python benchmarks/scale.py beside 100000           # the in-process index, for the same figures
+    python benchmarks/scale.py beside 100000           # the in-process index: built, and loaded by the next process
     python benchmarks/scale.py catalog 10000         # the shared catalog: register, start a replica, follow changes
     python benchmarks/scale.py report                  # the page, from what was measured so far
 
@@ -13,6 +13,7 @@ PostgreSQL runs on the same machine, without fsync: the figures tell what the wo
 
 import argparse
 import asyncio
+import hashlib
 import json
 import os
 import random
@@ -23,6 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import count, islice
 from multiprocessing import get_context
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
 from typing import Any
 
@@ -46,6 +48,8 @@ DIMENSIONS = 256
 LOADERS = 2
 CLIENTS = 8
 CHANGES = 100
+SENTENCES = 250
+REPEATS = 3  # of a search; the quickest is taken, because the machine has other work
 NAMES = {"lexemes": "full_text", "whole": "vector_graph"}
 QUALITY_QUERIES = 1_000  # of each set
 SETTINGS = {
@@ -59,12 +63,16 @@ SETTINGS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("verb", choices=["quality", "size", "beside", "catalog", "report", "replica"])
+    parser.add_argument("verb", choices=["quality", "size", "beside", "catalog", "report", "replica", "process"])
     parser.add_argument("what", nargs="?", help="how many tools; for `replica`, the database")
+    parser.add_argument("folder", nargs="?", type=Path, help="for `process`: where the index is stored")
     parser.add_argument("--queries", type=int, default=QUALITY_QUERIES)
     chosen = parser.parse_args()
     if chosen.verb == "replica":
         print(json.dumps(replica(chosen.what)))
+        return
+    if chosen.verb == "process":
+        print(json.dumps(process(int(chosen.what), chosen.folder)))
         return
     if chosen.verb == "quality":
         for name in data.OPEN_SETS:
@@ -74,7 +82,7 @@ def main() -> None:
     elif chosen.verb == "catalog":
         keep("catalog", chosen.what, asyncio.run(shared_catalog(int(chosen.what))))
     elif chosen.verb == "beside":
-        keep("in_process", chosen.what, in_fresh_process(latency.__file__, "--one", chosen.what))
+        keep("in_process", chosen.what, beside(int(chosen.what)))
     write_page()
 
 
@@ -107,6 +115,75 @@ def size(tools: int) -> dict[str, Any]:
         figures: dict[str, Any] = {"tools": tools, **build(url, tools), **weight(url)}
         say(figures)
         return {**figures, **in_fresh_process(__file__, "replica", url)}
+
+
+def beside(tools: int) -> dict[str, Any]:
+    """What one process takes that builds the index of so many tools, and the next one, which loads it."""
+    with TemporaryDirectory() as folder:
+        built = in_fresh_process(__file__, "process", str(tools), folder)
+        loaded = in_fresh_process(__file__, "process", str(tools), folder)
+        stored = sum(path.stat().st_size for path in Path(folder).iterdir()) / 1e6
+    if built.pop("answers") != loaded.pop("answers"):
+        raise RuntimeError("the loaded index gives other answers")
+    figures = {f"{name}_{state}": one[name] for name in built for state, one in (("built", built), ("loaded", loaded))}
+    return {"tools": tools, **figures, "file_mb": stored}
+
+
+def process(tools: int, folder: Path) -> dict[str, Any]:
+    """A process that opens the index of so many tools, searches and adds; times are of the processor."""
+    from toolcrib.catalog.catalog import Catalog
+    from toolcrib.search.index import ToolIndex
+
+    held = latency.tools_of_size(tools + CHANGES)
+    # Real requests, and sentences of tools that are there, for the searches in which words alone decide.
+    queries = [
+        *latency.requests(latency.QUERIES),
+        *(one.description[:80] for one in held[: tools : tools // SENTENCES]),
+    ]
+    catalog = Catalog(held[:tools])
+    before = latency.memory_mb()
+    began, began_cpu = perf_counter(), process_time()
+    index = ToolIndex(catalog, folder=folder)
+    len(index)  # reads the tools, or loads
+    read_cpu = process_time()
+    first = perf_counter()
+    index.search(queries[0])
+    ready, ready_cpu = perf_counter(), process_time()
+    weighed = latency.memory_mb() - before
+    answers = [index.search(query) for query in queries]  # caches fill as they would in any process that serves
+    times = [min(searched_cpu_ms(index, query) for _ in range(REPEATS)) for query in queries]
+    sure = [ms for ms, found in zip(times, answers, strict=True) if found.path == "lexical"]
+    other = [ms for ms, found in zip(times, answers, strict=True) if found.path != "lexical"]
+    added = [registered_visible_ms(catalog, index, tool) for tool in held[tools:]]
+    return {
+        "ready_cpu_seconds": ready_cpu - began_cpu,
+        "ready_seconds": ready - began,
+        "first_search_cpu_ms": (ready_cpu - read_cpu) * 1000,
+        "first_search_ms": (ready - first) * 1000,
+        "sure_searches": len(sure),
+        "sure_p50_cpu_ms": percentile(sure, 50) if sure else None,
+        "other_p50_cpu_ms": percentile(other, 50),
+        "p95_cpu_ms": percentile(times, 95),
+        "add_visible_p50_ms": percentile(added, 50),
+        "memory_mb": weighed,
+        "answers": hashlib.sha256(repr([(one.hits, one.confidence) for one in answers]).encode()).hexdigest(),
+    }
+
+
+def registered_visible_ms(catalog: Any, index: Any, tool: Tool) -> float:
+    """From `catalog.add` to the end of a search that finds the tool by its exact name."""
+    began = perf_counter()
+    catalog.add(tool)
+    found = index.search(tool.name).names
+    if tool.name not in found:
+        raise RuntimeError(f"{tool.name} was added and is not found: {found}")
+    return (perf_counter() - began) * 1000
+
+
+def searched_cpu_ms(index: Any, query: str) -> float:
+    began = process_time()
+    index.search(query)
+    return (process_time() - began) * 1000
 
 
 async def shared_catalog(tools: int) -> dict[str, Any]:
@@ -341,7 +418,7 @@ def percent(share: float) -> str:
 
 
 def shown(value: float | None) -> str:
-    return "" if value is None else f"{value:,.1f}"
+    return "" if value is None else f"{value:,.{1 if abs(value) >= 10 else 2}f}"
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ PUBLIC = {
     "ToolcribError",
     "browse_surface",
     "choose_mode",
+    "code_surface",
     "confirm",
     "domain_surface",
     "load_app",

@@ -17,7 +17,7 @@ SRC = Path(__file__).parents[1] / "src" / "toolcrib"
 AT_LOAD: dict[str, set[str]] = {
     "tools": set(),
     "memory": {"tools"},
-    "sources": {"tools"},
+    "sources": {"credentials", "tools"},
     "search": {"tools"},
     "catalog": {"tools", "yaml_file"},
     "policy": {"tools", "yaml_file"},
@@ -33,12 +33,12 @@ AT_LOAD: dict[str, set[str]] = {
         "agent", "catalog", "credentials", "discovery", "policy", "search", "sources", "stores", "tools", "yaml_file",
     },
     "gateway": {
-        "_connections", "catalog", "credentials", "discovery", "policy", "search", "serving", "sources", "tools",
-        "yaml_file",
+        "_connections", "catalog", "credentials", "discovery", "policy", "search", "serving", "sources", "stores",
+        "tools", "yaml_file",
     },
     "server": {
-        "_connections", "agent", "catalog", "discovery", "evals", "memory", "policy", "search", "serving", "stores",
-        "tools",
+        "_connections", "agent", "catalog", "credentials", "discovery", "evals", "memory", "policy", "search",
+        "serving", "stores", "tools",
     },
 }  # fmt: skip
 LATE: dict[str, set[str]] = {

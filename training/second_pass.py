@@ -368,7 +368,7 @@ def train(work: Path, out: Path, seconds: str = "300", **options) -> None:
             asked = near.masked_fill(~dt[:, :, None], -1).amax(-1).float() * qw[:, None]
             told = near.masked_fill(~qt[:, None, :, None], -1).amax(-2).float() * dw
             ways = asked.sum(-1), told.sum(-1), torch.einsum("be,bne->bn", qp, dp).float()
-            return sum(scale * way for scale, way in zip(self.scale, ways, strict=True))
+            return (self.scale * torch.stack(ways, -1)).sum(-1)
 
     class Stream(torch.utils.data.IterableDataset):
         def __iter__(self):
@@ -407,7 +407,7 @@ def train(work: Path, out: Path, seconds: str = "300", **options) -> None:
         for group in adam.param_groups:
             group["lr"] = group["base"] * min(1, (step + 1) / 150) * max(0.02, 1 - done)
         one = {name: torch.as_tensor(value).to(device, non_blocking=True) for name, value in next(loader).items()}
-        gone, loss = one["gone"], 0
+        gone, loss = one["gone"], torch.zeros((), device=device)
         with torch.autocast(device, torch.bfloat16):
             request = model(one["request_row"].long(), one["request_word"].long(), False)
             tool = model(one["tool_row"].long(), one["tool_word"].long(), True)

@@ -19,5 +19,5 @@ except ToolcribError as error:
 assert said.splitlines() == [
     "app.yaml:1:22: app.nmae: unknown key. Did you mean 'name'?",
     "app.yaml:4:5: agents.0.brain.model: is missing; which model of 'openai' should it be?",
-    "app.yaml:5:11: runtime.surface: input should be 'search', 'browse' or 'domains', not 'serach'",
+    "app.yaml:5:11: runtime.surface: input should be 'search', 'browse', 'domains' or 'code', not 'serach'",
 ]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from toolcrib.catalog.catalog import Catalog as Catalog
     from toolcrib.discovery.modes import Mode as Mode, choose_mode as choose_mode
     from toolcrib.discovery.surfaces.browse import browse_surface as browse_surface
+    from toolcrib.discovery.surfaces.code import code_surface as code_surface
     from toolcrib.discovery.surfaces.domains import domain_surface as domain_surface
     from toolcrib.discovery.surfaces.search import search_surface as search_surface
     from toolcrib.discovery.toolbox import Toolbox as Toolbox
@@ -62,6 +63,7 @@ _HOMES = {
     "ToolcribError": "toolcrib.errors",
     "browse_surface": "toolcrib.discovery.surfaces.browse",
     "choose_mode": "toolcrib.discovery.modes",
+    "code_surface": "toolcrib.discovery.surfaces.code",
     "confirm": "toolcrib.agent.runner",
     "domain_surface": "toolcrib.discovery.surfaces.domains",
     "load_app": "toolcrib.apps.build",
@@ -97,6 +99,7 @@ __all__ = [  # spelled out for type checkers; `tests/test_exports.py` keeps it e
     "ToolcribError",
     "browse_surface",
     "choose_mode",
+    "code_surface",
     "confirm",
     "domain_surface",
     "load_app",

@@ -332,6 +332,7 @@ _AGENT = ("httpx2", "minijinja", "prompt_toolkit", "pydantic_ai")
 _SERVER = (*_AGENT, "ag_ui", "fastapi", "opentelemetry.sdk", "prometheus_client", "uvicorn")
 EXTRAS = {  # the packages without which nothing of an extra works, by the names they are imported by
     "agent": _AGENT,
+    "code": ("pydantic_monty",),
     "demo": (*_SERVER, "PIL", "alembic", "markdown_it", "nh3", "slugify", "sqlalchemy"),
     "evals": (*_AGENT, "pydantic_evals"),
     "fastembed": ("fastembed",),

@@ -28,6 +28,7 @@ class Options:
     host: str = "127.0.0.1"
     port: int = PORT
     tokens: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)  # by secret: a tenant, or a role
+    knows_callers: bool = False  # who calls is known without `tokens`, by those of an authorization server
     hosts: frozenset[str] = frozenset()  # further names that a request may have in its Host header
     origins: frozenset[str] = frozenset()  # further pages that may call, such as `https://app.example`
     behind_proxy: bool = False  # trust `X-Forwarded-For` and `X-Forwarded-Proto`
@@ -44,12 +45,12 @@ class Options:
     ping_seconds: float = 15.0  # of silence, before a comment keeps a stream open
 
     def __post_init__(self) -> None:
-        if not self.tokens and not is_loopback(self.host):
+        if not self.tokens and not self.knows_callers and not is_loopback(self.host):
             raise ServerError(
                 f"Without a token, the server listens on this machine only, not on {self.host!r}.",
                 hint="Set TOOLCRIB_TOKEN, or give --token, or leave --host out.",
             )
-        if self.behind_proxy and not self.tokens:
+        if self.behind_proxy and not self.tokens and not self.knows_callers:
             raise ServerError(
                 "Behind a proxy everybody can call the server, so it needs a token.",
                 hint="Set TOOLCRIB_TOKEN, or give --token, or leave --behind-proxy out.",

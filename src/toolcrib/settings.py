@@ -12,6 +12,7 @@
 | `TOOLCRIB_TOKEN`          | tokens that open the server, or `tenant:token`     | none: this machine only        |
 | `TOOLCRIB_CREDENTIALS`    | folder for credentials that are kept               | in the user's data folder      |
 | `TOOLCRIB_CREDENTIAL_<NAME>` | a credential, such as `TOOLCRIB_CREDENTIAL_DEEPSEEK_MAIN` | what is kept is used |
+| `TOOLCRIB_PROGRAM_KEY`    | seals programs that wait for a yes; the same for all replicas | sealed without a key |
 | `TOOLCRIB_TRACES`         | where spans go: `otlp`, `console`                  | nowhere                        |
 | `TOOLCRIB_TRACE_CONTENT`  | `1`: spans also have prompts, arguments, results   | they have none                 |
 | `TOOLCRIB_BENCH_DATA`     | folder with the public benchmark sets              | no benchmark data              |
@@ -43,6 +44,7 @@ OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_MODEL = "text-embedding-3-small"
 MODE_VARIABLE = "TOOLCRIB_MODE"
 KEY_PREFIX = "TOOLCRIB_KEY_"
+PROGRAM_KEY = "TOOLCRIB_PROGRAM_KEY"
 CREDENTIAL_PREFIX = "TOOLCRIB_CREDENTIAL_"
 OFFLINE = "offline"  # the brain without a language model
 LOCAL = "local"  # a model of a server on this machine

@@ -1,10 +1,13 @@
 """The CMS as a whole: a site, the tools to work on it, and the pages visitors see."""
 
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolcrib import Catalog
+from toolcrib import Catalog, Risk, ToolResult
 from toolcrib.sources import Web, WebGuard
+from toolcrib_cms.changes import Change, as_it_is, changes_of
 from toolcrib_cms.content_index import ContentIndex
 from toolcrib_cms.errors import CmsError
 from toolcrib_cms.services import Services
@@ -30,6 +33,9 @@ HERE = Path(__file__).parent
 METADATA = HERE / "tools"
 GUIDANCE = HERE / "guidance"  # what to know of each category: `guidance/<category>.md`
 APP = HERE / "app.yaml"
+_REHEARSED = frozenset(
+    {"pages", "sections", "posts", "navigation", "images"}
+)  # they change the database and nothing else
 
 
 class Cms:
@@ -62,6 +68,35 @@ class Cms:
         """Make something what it was at a revision; a deletion is undone whole. Gives the ids that changed."""
         with self.store.transaction() as session:
             return revisions.restore(session, revision)
+
+    async def preview(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+        """What a call would change, found out by making it and keeping nothing; None where it reaches beyond."""
+        found = self.catalog.get(tool)
+        if found.category not in _REHEARSED or found.risk is Risk.SAFE:
+            return None
+        changed: list[Change] = []
+        with self.store.rehearsal(lambda session: changed.extend(changes_of(session, revisions.made_here(session)))):
+            result = ToolResult.of(await found.call(arguments, None))
+        with self.store.transaction() as session:
+            changes = [asdict(as_it_is(session, one)) for one in changed]
+        return {"refusal": result.text if result.failed else "", "changes": changes}
+
+    def changes(self, calls: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """What calls of an agent changed, by their ids: those that changed nothing are left out."""
+        with self.store.transaction() as session:
+            made = {call: found for call in calls if (found := revisions.made_by(session, call))}
+            return {
+                call: {
+                    "undone": bool(revisions.made_by(session, f"{revisions.UNDO}{call}")),
+                    "changes": [asdict(one) for one in changes_of(session, found)],
+                }
+                for call, found in made.items()
+            }
+
+    def undo(self, call: str) -> None:
+        """Make everything what it was before a call of an agent; a `CmsError` says why that cannot be."""
+        with self.store.transaction() as session:
+            revisions.undo(session, call)
 
     def reset(self) -> None:
         """Throw every change away: the next use starts with the demo site anew."""

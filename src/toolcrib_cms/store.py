@@ -3,8 +3,9 @@
 import shutil
 import tempfile
 import weakref
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from threading import Lock
 
@@ -12,7 +13,9 @@ from sqlalchemy.orm import Session
 
 from toolcrib_cms.media.library import MediaLibrary
 from toolcrib_cms.storage.database import Database
+from toolcrib_cms.storage.revisions import made_by_nobody
 
+_rehearsing: ContextVar[Callable[[Session], None] | None] = ContextVar("cms_rehearsing", default=None)
 _MINE = ("cms.db", "cms.db-wal", "cms.db-shm", "media")  # all that we ever write into the folder
 
 
@@ -28,9 +31,27 @@ class SiteStore:
 
     @contextmanager
     def transaction(self) -> Generator[Session]:
-        """A session whose changes are all kept at the end of the block, or none if it raises."""
-        with self._open().transaction() as session:
+        """A session whose changes are all kept at the end of the block, or none if it raises.
+
+        In a rehearsal none is kept, and `look` sees them before they go.
+        """
+        look = _rehearsing.get()
+        if look is None:
+            with self._open().transaction() as session:
+                yield session
+            return
+        with self._open().rehearsal() as session:
             yield session
+            look(session)
+
+    @contextmanager
+    def rehearsal(self, look: Callable[[Session], None]) -> Generator[None]:
+        """Within the block, transactions of this task and its threads keep nothing; `look` is called at their ends."""
+        token = _rehearsing.set(look)
+        try:
+            yield
+        finally:
+            _rehearsing.reset(token)
 
     def reset(self) -> None:
         """Throw everything away; the next use starts with the demo site anew."""
@@ -60,6 +81,7 @@ class SiteStore:
 
         with database.transaction() as session:  # all of it or nothing: a stopped start begins anew
             if not is_seeded(session):
+                made_by_nobody(session)
                 seed(session, self.media)
 
 

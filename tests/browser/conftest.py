@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -49,10 +49,14 @@ def local_model() -> Iterator[WireServer]:
 @pytest.fixture(scope="session")
 def demo(chromium: str, local_model: WireServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The CMS demo on the offline brain: its address. Tests share it, so each changes something of its own."""
-    folder = tmp_path_factory.mktemp("cms")
-    command = [str(Path(sys.executable).with_name("toolcrib")), "demo", "--port", "0", "--no-browser"]
-    with _served(command, folder, TOOLCRIB_LOCAL_PORTS=str(local_model.port)) as address:
+    with serve_demo(tmp_path_factory.mktemp("cms"), TOOLCRIB_LOCAL_PORTS=str(local_model.port)) as address:
         yield address
+
+
+def serve_demo(folder: Path, **variables: str) -> AbstractContextManager[str]:
+    """A demo with its content in a folder."""
+    command = [str(Path(sys.executable).with_name("toolcrib")), "demo", "--port", "0", "--no-browser"]
+    return _served(command, folder, **variables)
 
 
 @pytest.fixture(scope="session")
@@ -60,6 +64,14 @@ def scripted(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     """A server whose model does as it is told: hostile answers, answers that never end."""
     command = [sys.executable, "-m", "tests.support.browser.server"]
     with _served(command, tmp_path_factory.mktemp("scripted")) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def guarded(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The same server, which needs the token "open-sesame"."""
+    command = [sys.executable, "-m", "tests.support.browser.server", "open-sesame"]
+    with _served(command, tmp_path_factory.mktemp("guarded")) as address:
         yield address
 
 

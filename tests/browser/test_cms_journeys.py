@@ -26,6 +26,14 @@ def test_deleting_a_page_is_declined_and_then_confirmed(page: Page) -> None:
     asked = say(page, "Delete the Old pricing page")
     approval = asked.get_by_role("region", name="Approval of cms_deletePage")
     expect(approval).to_contain_text("destructive")
+    expect(approval.get_by_role("heading")).to_have_text("Delete “Old pricing”?")
+    expect(approval.get_by_label("What will be different").get_by_role("listitem").first).to_have_text(
+        "Old pricing page will be deleted"
+    )
+    expect(page.locator(".site-path")).to_contain_text("/site/old-pricing")  # the thing itself, beside the chat
+    expect(page.locator(".site-fresh")).to_have_text("")
+    assert asked.inner_text().count("cms_deletePage") == 2  # what was found, and the question; nothing says it again
+    approval.locator("summary").click()
     expect(approval.locator(".arguments")).to_have_text(
         "pageIdpage_old-pricing"
     )  # exactly what it would be called with
@@ -41,6 +49,32 @@ def test_deleting_a_page_is_declined_and_then_confirmed(page: Page) -> None:
     expect(answer.locator(".prose")).to_contain_text("Deleted")
     expect(again.locator(".approval")).to_contain_text("You allowed this")
     assert not _page_is_there(page, "/site/old-pricing?preview=1")
+    changed = answer.locator(".changed")
+    expect(changed).to_contain_text("Old pricing deleted")
+    changed.get_by_role("button", name="Undo").click()
+    expect(changed).to_contain_text("and undone")
+    expect(changed.get_by_role("button")).to_have_count(0)
+    assert _page_is_there(page, "/site/old-pricing?preview=1")
+    page.reload()
+    expect(page.locator(".changed")).to_contain_text("and undone")
+
+
+def test_the_arguments_are_changed_before_the_yes_which_is_to_what_is_shown(page: Page) -> None:
+    asked = say(page, "Delete the Plants page")
+    approval = asked.locator(".approval")
+    approval.get_by_role("button", name="Edit first").click()
+    approval.get_by_label("pageId").fill("")
+    approval.get_by_role("button", name="Allow with these").click()
+    expect(approval.locator(".field-problem")).to_have_text("This one is needed.")
+    approval.get_by_label("pageId").fill("page_contact")
+    approval.get_by_role("button", name="Allow with these").click()
+    changed = finished(page, 1).locator(".changed")
+    expect(changed).to_contain_text("Contact deleted")
+    assert _page_is_there(page, "/site/plants")
+    assert not _page_is_there(page, "/site/contact")
+    changed.get_by_role("button", name="Undo").click()
+    expect(changed).to_contain_text("and undone")
+    assert _page_is_there(page, "/site/contact")
 
 
 def test_publishing_a_post_brings_it_up_beside_the_chat(page: Page) -> None:

@@ -17,6 +17,56 @@ def test_a_run_is_stopped_in_mid_stream(context: BrowserContext, scripted: str) 
     expect(say(page, "hello").locator(".prose")).to_have_text("You said: hello")
 
 
+def test_a_stopped_run_goes_on_when_it_is_told_to(context: BrowserContext, scripted: str) -> None:
+    page = _opened(context, scripted)
+    page.get_by_label("Your message").fill("never end")
+    page.keyboard.press("Enter")
+    expect(page.locator(".prose")).to_have_text("This answer has no end,")
+    page.keyboard.press("Escape")
+    finished(page, 0).get_by_role("button", name="Go on").click()
+    expect(finished(page, 1).locator(".prose")).to_have_text("I go on with: never end")
+    expect(page.get_by_role("button", name="Go on")).to_have_count(0)
+
+
+def test_what_is_not_sent_yet_stays_with_its_conversation(page: Page) -> None:
+    say(page, "Show me all pages")
+    field = page.get_by_label("Your message")
+    field.fill("half a thought")
+    page.get_by_role("link", name="New conversation").click()
+    page.get_by_role("heading", name="Ask for anything").wait_for()
+    expect(field).to_have_value("")
+    field.fill("another one")
+    page.locator(".session").first.get_by_role("link").click()
+    expect(field).to_have_value("half a thought")
+    page.reload()
+    expect(field).to_have_value("half a thought")
+    page.get_by_role("link", name="New conversation").click()
+    expect(field).to_have_value("another one")
+
+
+def test_a_text_that_is_too_long_is_told_in_words_and_kept(page: Page, forgiven: list[str]) -> None:
+    forgiven.append("Failed to load resource: the server responded with a status of 422")
+    field = page.get_by_label("Your message")
+    field.fill("plants " * 3_000)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("This text is too long (20,999 of 20,000 characters).")
+    expect(field).to_have_value("plants " * 3_000)
+
+
+def test_a_server_with_a_token_asks_for_it(context: BrowserContext, guarded: str, forgiven: list[str]) -> None:
+    forgiven.append("Failed to load resource: the server responded with a status of 401")
+    page = context.new_page()
+    page.goto(guarded)
+    page.keyboard.type("open-barley")  # the field has the focus
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("This is not a token of this server.")
+    page.keyboard.type("open-sesame")
+    page.keyboard.press("Enter")
+    expect(say(page, "hello").locator(".prose")).to_have_text("You said: hello")
+    page.reload()
+    expect(page.locator(".prose")).to_have_text("You said: hello")
+
+
 def test_a_reload_in_mid_stream_goes_on_listening(context: BrowserContext, scripted: str) -> None:
     page = _opened(context, scripted)
     page.get_by_label("Your message").fill("never end")
@@ -31,11 +81,13 @@ def test_a_reload_in_mid_stream_goes_on_listening(context: BrowserContext, scrip
 def test_a_reload_in_mid_conversation_shows_the_same_turns(page: Page) -> None:
     say(page, "Show me all pages")
     say(page, "Publish the winter post")
+    expect(page.get_by_text("As things are, this would fail")).to_be_visible()
     before = page.locator(".turn").all_inner_texts()
     tokens = page.locator(".figures").inner_text()
     page.reload()
     finished(page, 1)
     expect(page.locator(".figures")).to_have_text(tokens, use_inner_text=True)
+    expect(page.get_by_text("As things are, this would fail")).to_be_visible()
     assert page.locator(".turn").all_inner_texts() == before
 
 
@@ -70,6 +122,33 @@ def test_conversations_are_listed_opened_and_deleted(page: Page) -> None:
     kept.get_by_role("button", name="Delete?").click()
     expect(kept).to_have_count(0)
     page.get_by_role("heading", name="Ask for anything").wait_for()
+
+
+def test_conversations_are_renamed_and_found_by_what_was_written(page: Page) -> None:
+    say(page, "Find a picture of a cactus")
+    entry = page.locator(".session").first
+    entry.hover()
+    entry.get_by_role("button", name="Rename").click()
+    page.keyboard.type("Prickly things")
+    page.keyboard.press("Enter")
+    expect(page.locator(".session-title").first).to_have_text("Prickly things")
+    page.get_by_role("link", name="New conversation").click()
+    page.get_by_role("heading", name="Ask for anything").wait_for()
+    page.get_by_label("Search conversations").fill("picture cactus")
+    expect(page.locator(".session-title", has_text="Prickly things")).to_be_visible()
+    page.get_by_label("Search conversations").fill("zzyzx")
+    expect(page.get_by_text("No conversation contains that.")).to_be_visible()
+
+
+def test_thumbs_teach_the_search(page: Page) -> None:
+    turn = say(page, "Find a picture of a cactus")
+    turn.get_by_role("button", name="Bad answer").click()
+    turn.get_by_label("Note").fill("I wanted the list")
+    turn.get_by_label("The tool that would have been right").select_option("cms_listAllImages")
+    turn.get_by_role("button", name="Send").click()
+    expect(turn).to_contain_text("these words lead to cms_listAllImages")
+    page.reload()
+    expect(page.get_by_role("button", name="Bad answer")).to_have_attribute("aria-pressed", "true")
 
 
 def test_a_conversation_that_is_gone_gives_way_to_a_new_one(page: Page, demo: str, forgiven: list[str]) -> None:

@@ -24,7 +24,7 @@ def test_before_anything_is_said_the_figure_is_that_of_the_tools_alone(page: Pag
     expect(page.locator(".figure").first).to_contain_text("tools, at the start")
     expect(page.locator(".token-chart .column")).to_have_count(1)
     say(page, "Show me all pages")
-    expect(page.locator(".figure").first).to_contain_text("this request")
+    expect(page.locator(".figure").first).to_contain_text("this conversation")
 
 
 def test_each_suggestion_says_what_it_shows(page: Page) -> None:

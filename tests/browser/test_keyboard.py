@@ -11,7 +11,8 @@ def test_a_request_is_made_and_allowed_by_keys(page: Page) -> None:
     page.keyboard.type("please")
     page.keyboard.press("Enter")
     finished(page, 0)
-    _go_back_to(page, "Decline")
+    expect(page.locator(".approval")).to_be_focused()  # the question has the focus, but none of its buttons
+    _go_on_to(page, "Decline")
     page.keyboard.press("Enter")
     expect(finished(page, 1)).to_contain_text("No, do not call cms_deletePage.")
 
@@ -30,7 +31,7 @@ def test_escape_stops_a_run(context: BrowserContext, scripted: str) -> None:
 def test_the_palette_goes_anywhere(page: Page) -> None:
     page.keyboard.press("Control+k")
     page.keyboard.type("searchImages")
-    expect(page.get_by_role("option")).to_have_text("cms_searchImagesTool")
+    expect(page.get_by_role("dialog").get_by_role("option")).to_have_text("cms_searchImagesTool")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="cms_searchImages")).to_be_visible()
     page.keyboard.press("Control+k")
@@ -54,10 +55,10 @@ def test_every_control_has_a_name(page: Page) -> None:
     assert nameless == []
 
 
-def _go_back_to(page: Page, label: str) -> None:
-    """Go back from where the words are written until something of that name has the focus; it stands just before."""
+def _go_on_to(page: Page, label: str) -> None:
+    """Go on from the question until something of that name has the focus; it stands just behind."""
     for _ in range(8):
-        page.keyboard.press("Shift+Tab")
+        page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.textContent.trim()") == label:
             return
     raise AssertionError(f"{label!r} is not near")

@@ -35,7 +35,7 @@ def test_the_playground_explains_hits_and_abstains(page: Page) -> None:
     expect(page.get_by_label("What to search for")).to_have_value("what is the capital of France")
 
 
-def test_a_safe_tool_is_tried_and_a_risky_one_cannot_be(page: Page) -> None:
+def test_a_tool_is_run_from_a_form_and_a_risky_one_asks_first(page: Page) -> None:
     page.get_by_role("link", name="Catalog").click()
     page.get_by_label("Filter tools").fill("searchImages")
     page.get_by_role("link", name="cms_searchImages").click()
@@ -48,7 +48,16 @@ def test_a_safe_tool_is_tried_and_a_risky_one_cannot_be(page: Page) -> None:
     page.get_by_label("Filter tools").fill("")
     page.locator(".tool-list a[href='#/catalog/cms_deletePage']").click()
     expect(page.get_by_role("heading", name="cms_deletePage")).to_be_visible()
-    expect(page.get_by_role("button", name="Call")).to_have_count(0)
+    page.get_by_label("pageId").fill("page_contact")
+    page.get_by_role("button", name="Call").click()
+    question = page.get_by_role("group", name="Allow this call?")
+    expect(question).to_contain_text("page_contact")
+    question.get_by_role("button", name="Decline").click()
+    expect(question).to_have_count(0)
+    page.get_by_label("dryRun").select_option("true")
+    page.get_by_role("button", name="Call").click()
+    question.get_by_role("button", name="Allow once").click()
+    expect(page.get_by_label("result", exact=True)).to_contain_text("Would delete 'Contact'")
 
 
 def test_the_catalog_says_how_well_tools_are_found_and_what_they_cost(page: Page) -> None:
@@ -67,6 +76,19 @@ def test_the_theme_follows_the_system_until_it_is_chosen(context: BrowserContext
     page.reload()
     page.emulate_media(color_scheme="no-preference")
     assert page.evaluate("document.documentElement.dataset.theme") in ("dark", "light")
+
+
+def test_the_theme_reaches_the_site_beside_the_chat(page: Page) -> None:
+    paper = "getComputedStyle(document.body).backgroundColor"
+    page.emulate_media(color_scheme="light")
+    site = page.frame_locator("iframe").locator("body")
+    site.wait_for()
+    light = site.evaluate(paper)
+    page.get_by_role("button", name="Dark theme").click()
+    expect(page.frame_locator("iframe").locator("html")).to_have_attribute("data-theme", "dark")
+    assert site.evaluate(paper) != light
+    page.get_by_role("button", name="Home of the site").click()
+    expect(page.frame_locator("iframe").locator("html")).to_have_attribute("data-theme", "dark")
 
 
 def test_nothing_jumps_while_the_page_loads(context: BrowserContext, demo: str) -> None:

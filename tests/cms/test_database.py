@@ -32,7 +32,7 @@ def test_migrating_twice_changes_nothing(tmp_path: Path) -> None:
         database = Database(tmp_path / "deep" / "cms.db")
         database.close()
     with Database(tmp_path / "deep" / "cms.db").transaction() as session:
-        assert session.scalar(text("select version_num from alembic_version")) == "0001"
+        assert session.scalar(text("select version_num from alembic_version")) == "0002"
 
 
 def test_what_was_written_is_there_in_the_next_transaction() -> None:

@@ -3,9 +3,13 @@
 from pathlib import Path
 
 import pytest
+from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_evals import Case
+from pydantic_evals.evaluators import LLMJudge
 
-from tests.support.evals import Fault, evaluated, provider
-from toolcrib.evals import EvalReport, report_of
+from tests.support.evals import SMALL_TALK, Fault, evaluated, provider
+from toolcrib.evals import EvalReport, Refused, TaskSet, report_of
 
 pytestmark = pytest.mark.process
 
@@ -53,3 +57,20 @@ async def test_a_model_is_measured_as_it_behaves(tmp_path: Path, fault: Fault) -
     report = await measured(tmp_path, fault)
     assert (report.done, report.planned) == (8, 8)
     assert values(report, *EXPECTED[fault]) == EXPECTED[fault]
+
+
+async def test_a_judge_of_pydantic_evals_reads_the_answers_and_calls(tmp_path: Path) -> None:
+    read: list[str] = []
+
+    def judge(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        read.append(str(messages[-1]))
+        verdict = {"reason": "It says how it is.", "pass": True, "score": 1.0}
+        return ModelResponse(parts=[ToolCallPart(info.output_tools[0].name, verdict)])
+
+    judged = LLMJudge(rubric="The answer is polite.", model=FunctionModel(judge, model_name="judge"))
+    tasks = TaskSet(name="judged", cases=[Case(name="small-talk", inputs=SMALL_TALK, evaluators=[Refused(), judged])])
+    with provider() as (model, _):
+        run = await evaluated(tmp_path, model, tasks=tasks, modes=("search",))
+    assert run.trials[0].checks["LLMJudge"].reason == "It says how it is."
+    assert run.trials[0].success
+    assert '"answers":["I am fine."]' in read[0]

@@ -124,7 +124,7 @@ def test_the_code_that_proved_the_lease_only_when_it_kept_the_answer_is_found(
 
 
 def test_who_is_not_told_of_an_unfinished_call_is_found(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(messages, "_with_unfinished", lambda stored, session, begun: list(stored))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType] - broken code
+    monkeypatch.setattr(messages, "_with_unfinished", lambda stored, session, begun, made: list(stored))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType] - broken code
     worlds = all_ways(place, enough=lambda world: bool(world.problems))
     assert any("was not told that the call" in problem for problem in found(worlds))
 

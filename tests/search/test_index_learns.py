@@ -42,13 +42,38 @@ def test_learning_is_seen_by_the_next_search_of_both_arms() -> None:
     assert after > score
 
 
-def test_one_odd_click_hijacks_no_request() -> None:
-    for query, right in (("delete the old blog post", "cms_deletePost"), ("find hero image", "cms_searchImages")):
+def test_one_odd_click_hijacks_no_other_request() -> None:
+    for learned, query, right in (
+        ("delete the old blog post", "delete the oldest blog post", "cms_deletePost"),
+        ("find hero image", "find the hero image", "cms_searchImages"),
+    ):
         index = meaning(Catalog(cms_tools()))
         first = index.search(query).names[0]
-        index.learn(query, "http_get")
+        index.learn(learned, "http_get")
         assert index.search(query).names[0] == first
         assert rank(index, query, "http_get") > rank(index, query, right)
+
+
+@pytest.mark.parametrize("arms", ["both", "lexical", "dense"])
+def test_one_example_is_enough_for_the_same_request(arms: ArmChoice) -> None:
+    index = ToolIndex(Catalog(cms_tools()), options=SearchOptions(arms=arms))
+    request = "gimme the green thingy"
+    before = rank(index, "gimme that green thingy", "cms_replaceImage")
+    index.learn(request, "cms_replaceImage")
+    found = index.search("Gimme the green thingy!")
+    assert found.names[0] == "cms_replaceImage"
+    assert found.confidence >= 0.8
+    assert rank(index, "gimme that green thingy", "cms_replaceImage") <= before
+    assert index.search(request, where=lambda tool: tool.name != "cms_replaceImage").names[:1] != ("cms_replaceImage",)
+    index.forget("cms_replaceImage")
+    assert index.search(request).names[:1] != ("cms_replaceImage",)
+
+
+def test_a_request_that_led_to_several_tools_finds_them_in_that_order() -> None:
+    index = ToolIndex(Catalog(cms_tools()))
+    for name in ("cms_updatePost", "cms_deletePage", "cms_createPage"):
+        index.learn("the usual", name)
+    assert index.search("the usual").names[:3] == ("cms_updatePost", "cms_deletePage", "cms_createPage")
 
 
 def test_the_same_click_counts_once() -> None:

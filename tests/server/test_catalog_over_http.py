@@ -46,23 +46,36 @@ def test_a_tool_tells_all_of_itself() -> None:
     assert missing.json()["hint"] == "Did you mean 'search_images'?"
 
 
-def test_only_tools_that_do_no_harm_can_be_tried() -> None:
+def test_any_tool_can_be_run_and_asks_first_where_the_policy_does() -> None:
     shop = Shop()
     with scene(shop=shop) as here:
         tried = here.post("/api/tools/search_images/try", {"arguments": {"query": "fern"}})
         wrong = here.post("/api/tools/search_images/try", {"arguments": {}})
         broken = here.post("/api/tools/broken_report/try", {"arguments": {"name": "x"}})
-        refused = here.post("/api/tools/delete_page/try", {"arguments": {"slug": "home"}})
+        asks = here.post("/api/tools/delete_page/try", {"arguments": {"slug": "home"}}).json()
+        assert (shop.deleted, asks["text"], asks["reason"]) == ([], "", "it is destructive")
+        yes = {"arguments": {"slug": "old"}, "approved": asks["asks"]}
+        other = here.post("/api/tools/delete_page/try", yes).json()  # a yes is to these arguments, and used up
+        used = here.post("/api/tools/delete_page/try", {**yes, "arguments": {"slug": "home"}})
+        assert (shop.deleted, other["failed"], used.status_code) == ([], True, 409)
+        again = here.post("/api/tools/delete_page/try", {"arguments": {"slug": "home"}}).json()
+        done = here.post("/api/tools/delete_page/try", {"arguments": {"slug": "home"}, "approved": again["asks"]})
         missing = here.post("/api/tools/nope/try", {"arguments": {}})
     assert tried.json()["text"] == '{"images":[{"id":"img-7","title":"Hero: fern"}]}'
     assert not tried.json()["failed"]
     assert (wrong.status_code, wrong.json()["failed"]) == (200, True)
     assert (broken.status_code, broken.json()["failed"]) == (200, True)
-    assert (refused.status_code, refused.json()["error"]) == (
-        403,
-        "delete_page cannot be tried here: it may change something, or it needs confirmation.",
-    )
+    assert done.json()["text"] == "home is deleted"
     assert missing.status_code == 404
+    assert shop.deleted == ["home"]
+
+
+def test_a_tool_that_the_policy_denies_is_not_run() -> None:
+    shop = Shop()
+    denied = Policy(rules=(Rule(decision=Decision.DENY, name="delete_page"),))
+    with scene(shop=shop, policy=denied) as here:
+        assert not here.http.get("/api/tools/delete_page").json()["can_try"]
+        assert here.post("/api/tools/delete_page/try", {"arguments": {"slug": "home"}}).json()["failed"]
     assert shop.deleted == []
 
 

@@ -20,10 +20,20 @@ def bearer(secret: str) -> dict[str, str]:
 
 def test_without_the_token_nothing_is_told_but_that_the_server_is_up() -> None:
     with scene("Hi.", options=replace(QUIET, tokens={ALICE: ""})) as here:
-        for path in ("/api/app", "/api/sessions", "/api/tools", "/openapi.json", "/metrics", "/", "/site/", "/nowhere"):
+        for path in (
+            "/api/app",
+            "/api/sessions",
+            "/api/tools",
+            "/openapi.json",
+            "/metrics",
+            "/docs",
+            "/site/",
+            "/nowhere",
+        ):
             answer = here.http.get(path)
             assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer"), path
             assert answer.json()["error"] == "A token is required."
+        assert "A token" not in here.http.get("/").text  # the page itself, which asks for one
         assert here.http.post("/agui", json={}).status_code == 401
         assert here.http.get("/api/app", headers=bearer("alices-secre")).status_code == 401
         assert here.http.get("/api/app", headers={b"Authorization": "Bearer ü".encode()}).status_code == 401
@@ -38,7 +48,7 @@ def test_a_browser_trades_the_token_for_a_cookie_that_only_this_site_sends() -> 
         wrong = here.http.get("/?token=guess-guess")
         given = here.http.get(f"/?token={ALICE}")
         cookie = given.headers["set-cookie"]
-        assert wrong.status_code == 401
+        assert (wrong.status_code, "set-cookie" in wrong.headers) == (200, False)  # the page, which asks again
         assert (given.status_code, given.headers["location"]) == (303, "/")
         assert "HttpOnly" in cookie
         assert "samesite=strict" in cookie.casefold()
@@ -46,6 +56,18 @@ def test_a_browser_trades_the_token_for_a_cookie_that_only_this_site_sends() -> 
         assert here.http.get("/api/app").status_code == 200  # the client keeps cookies
         here.http.cookies.clear()
         assert here.http.get("/api/app", headers={"Cookie": "toolcrib_00000000=x; =; \x01"}).status_code == 401
+
+
+def test_the_page_has_a_field_for_the_token_and_nobody_guesses_one() -> None:
+    with scene(options=replace(QUIET, tokens={ALICE: ""}, requests_per_second=0.001, burst=5)) as here:
+        wrong = here.post("/api/login", {"token": "alices-secre"})
+        right = here.post("/api/login", {"token": ALICE})
+        assert (wrong.status_code, wrong.json()["error"]) == (401, "This is not a token of this server.")
+        assert (right.status_code, "HttpOnly" in right.headers["set-cookie"]) == (204, True)
+        assert here.http.get("/api/app").status_code == 200
+        here.http.cookies.clear()
+        answers = [here.post("/api/login", {"token": f"guess-{number}"}).status_code for number in range(5)]
+    assert answers[-1] == 429
 
 
 def test_sessions_of_another_token_are_missing() -> None:
@@ -135,7 +157,7 @@ def test_a_token_cannot_be_guessed_by_trying() -> None:
     options = Options(requests_per_second=0.01, burst=2, grace_seconds=1, tokens={ALICE: ""})
     with scene(options=options) as here:
         tried = [here.http.get("/", params={"token": f"guess-guess-{number}"}).status_code for number in range(4)]
-        assert tried == [401, 401, 429, 429]
+        assert tried == [200, 200, 429, 429]  # the page, which asks for a token
         assert here.http.get("/api/app", headers=bearer(ALICE)).status_code == 200  # who has it is not kept waiting
 
 

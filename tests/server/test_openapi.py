@@ -12,6 +12,7 @@ from tests.support.agent import Shop
 from tests.support.server import QUIET
 from toolcrib.agent.crib import Crib
 from toolcrib.server.app import create_app
+from toolcrib.server.routes.docs import page_of
 from toolcrib.server.services import Served
 from toolcrib.stores.sqlite.store import SqliteStore
 
@@ -52,14 +53,20 @@ def test_every_operation_is_explained(document: dict[str, Any]) -> None:
     assert [name for name, said in operations.items() if not said.get("description") or not said.get("tags")] == []
     assert set(operations) == {
         "GET /api/app",
+        "POST /api/login",
         "GET /api/models",
         "POST /api/sessions",
         "GET /api/sessions",
         "GET /api/sessions/{session}",
+        "PATCH /api/sessions/{session}",
+        "POST /api/sessions/{session}/feedback",
         "DELETE /api/sessions/{session}",
         "POST /api/sessions/{session}/messages",
         "GET /api/sessions/{session}/messages",
         "POST /api/sessions/{session}/confirmations/{confirmation}",
+        "GET /api/sessions/{session}/confirmations/{confirmation}",
+        "GET /api/sessions/{session}/changes",
+        "POST /api/sessions/{session}/undo",
         "POST /api/sessions/{session}/stop",
         "GET /api/tools",
         "GET /api/tools/{name}",
@@ -76,9 +83,27 @@ def test_every_operation_is_explained(document: dict[str, Any]) -> None:
     }
 
 
+def test_the_document_says_how_callers_show_who_they_are(document: dict[str, Any]) -> None:
+    assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+    assert document["security"] == [{"token": []}, {}]  # this one needs none
+    assert document["paths"]["/health"]["get"]["security"] == []
+    with_token = create_app(
+        Served(crib=Crib(Shop().catalog), store=SqliteStore(None)), replace(QUIET, tokens={"alices-secret": ""})
+    )
+    assert with_token.openapi()["security"] == [{"token": []}]
+
+
+def test_people_read_the_same_as_a_page(document: dict[str, Any]) -> None:
+    page = page_of(document)
+    assert "Here no token is needed." in page
+    assert all(f"<code>{path}</code>" in page for path in document["paths"])
+    assert "Add a page about our opening hours" in page
+    assert "<script>" not in page
+
+
 def test_what_people_send_has_examples(document: dict[str, Any]) -> None:
     shapes = document["components"]["schemas"]
-    for name in ("NewMessage", "Answer", "Trial", "Query"):
+    for name in ("NewMessage", "Answer", "Trial", "Query", "Login", "Undo", "Feedback"):
         assert all(part.get("examples") for part in shapes[name]["properties"].values()), name
     assert (
         document["paths"]["/agui"]["post"]["requestBody"]["content"]["application/json"]["example"]["threadId"] == "t1"

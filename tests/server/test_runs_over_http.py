@@ -209,6 +209,70 @@ def test_a_conversation_goes_on_after_a_restart(tmp_path: Path) -> None:
     assert [event["type"] for _, event in events(behind)] == ["run_started", "answered", "usage"]
 
 
+def test_what_a_stopped_run_was_asked_is_still_known_to_the_next_one() -> None:
+    with scene(HANG, "Here it goes on.") as here:
+        session = here.session()
+        _listen_until(here, "POST", f"/api/sessions/{session}/messages", "run_started", json={"text": "write a poem"})
+        here.post(f"/api/sessions/{session}/stop")
+        assert kinds(here.say(session, "go on"))[-2:] == ["answered", "usage"]
+        kept = here.http.get(f"/api/sessions/{session}").json()
+        metrics = here.http.get("/metrics").text
+    assert [one["text"] for one in kept["messages"] if one["role"] == "user"] == ["write a poem", "go on"]
+    assert 'toolcrib_runs_total{outcome="stopped"} 1.0' in metrics
+    assert 'toolcrib_runs_total{outcome="failed"}' not in metrics
+
+
+def test_sessions_are_found_by_what_was_written_and_get_titles_of_their_own() -> None:
+    with scene("Ferns like shade.", "Cacti do not.") as here:
+        ferns, cacti = here.session(), here.session()
+        here.say(ferns, "tell me about plants")
+        here.say(cacti, "tell me about other plants")
+
+        def found(query: str) -> set[str]:
+            return {one["id"] for one in here.http.get("/api/sessions", params={"query": query}).json()}
+
+        assert (found("shade FERNS"), found("plants"), found("orchids")) == ({ferns}, {ferns, cacti}, set())
+        renamed = here.http.patch(f"/api/sessions/{ferns}", json={"title": "Orchids, too"})
+        assert (renamed.status_code, found("orchids")) == (204, {ferns})
+        assert here.http.get(f"/api/sessions/{ferns}").json()["title"] == "Orchids, too"
+        assert here.http.patch(f"/api/sessions/{ferns}", json={"title": " "}).status_code == 422
+        assert here.http.patch("/api/sessions/nope", json={"title": "x"}).status_code == 404
+
+
+def test_a_rating_teaches_the_search_which_tool_was_right() -> None:
+    with scene([("search_images", {"query": "fern"})], "Here it is.", options=QUIET) as here:
+        session = here.session()
+        here.say(session, "flurble the gromph")
+        at = f"/api/sessions/{session}/feedback"
+        start = here.http.get(f"/api/sessions/{session}").json()["events"][0]["id"]
+        good = here.post(at, {"run": start, "good": True}).json()
+        bad = here.post(at, {"run": start, "good": False, "note": "no", "tool": "rename_page"}).json()
+        nothing = here.post(at, {"run": start + 100_000, "good": True}).json()
+        unknown = here.post(at, {"run": start, "good": False, "tool": "nope"}).json()
+        kept = here.http.get(f"/api/sessions/{session}").json()["events"]
+        crib = here.script
+    assert (good["learned"], bad["learned"]) == (["search_images"], ["rename_page"])
+    assert (nothing["learned"], unknown["learned"]) == ([], [])
+    rated = [one["event"] for one in kept if one["event"]["type"] == "feedback"]
+    assert [(one["good"], one["note"], one["learned"]) for one in rated][:2] == [
+        (True, "", ["search_images"]),
+        (False, "no", ["rename_page"]),
+    ]
+    assert crib.said == []
+
+
+def test_a_server_with_tokens_learns_from_ratings_only_where_it_may() -> None:
+    options = replace(QUIET, tokens={"alices-secret": ""})
+    headers = {"Authorization": "Bearer alices-secret"}
+    with scene([("search_images", {"query": "fern"})], "Here it is.", options=options) as here:
+        here.http.headers.update(headers)
+        session = here.session()
+        here.say(session, "flurble the gromph")
+        start = here.http.get(f"/api/sessions/{session}").json()["events"][0]["id"]
+        rated = here.post(f"/api/sessions/{session}/feedback", {"run": start, "good": True}).json()
+    assert rated == {"learned": []}
+
+
 def test_a_model_that_fails_is_told_in_the_stream() -> None:
     with scene(RuntimeError("sk-secret-secret-secret")) as here:
         told = here.say(here.session(), "hello")
@@ -235,9 +299,14 @@ def test_an_unknown_session_is_missing_everywhere() -> None:
 def test_messages_must_say_something_and_not_too_much() -> None:
     with scene() as here:
         path = f"/api/sessions/{here.session()}/messages"
-        answers = [here.post(path, body) for body in ({"text": ""}, {}, {"text": "x" * 20_001}, ["no"])]
-    assert [answer.status_code for answer in answers] == [422] * 4
-    assert answers[1].json() == {"error": "text: Field required.", "hint": "See /openapi.json for the expected format."}
+        sent: tuple[object, ...] = ({"text": ""}, {}, {"text": "x" * 20_001}, ["no"], {"text": " \n\t\u3000"})
+        answers = [here.post(path, body) for body in sent]
+        kept = here.http.get(path.removesuffix("/messages")).json()
+    assert [answer.status_code for answer in answers] == [422] * 5
+    assert answers[0].json()["error"] == answers[4].json()["error"] == "This text is empty."
+    assert answers[1].json() == {"error": "text: Field required.", "hint": "What is expected: /docs."}
+    assert answers[2].json()["error"] == "This text is too long (20,001 of 20,000 characters)."
+    assert kept["events"] == []
 
 
 def test_more_runs_than_allowed_have_to_wait() -> None:

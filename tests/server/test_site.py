@@ -47,6 +47,7 @@ def test_a_site_is_shown_without_scripts_and_may_be_framed_by_our_page_only() ->
         "suggestions": ["Say hello"],
         "remarks": {"Say hello": "no tool at all"},
         "site": "/site/",
+        "undo": False,
         "version": "",
     }
 
@@ -55,9 +56,14 @@ def test_where_nobody_says_what_to_try_harmless_tools_say_it_themselves() -> Non
     shop = Shop()
 
     @shop.catalog.tool(category="weather", phrases=["will it rain", "forecast"])
-    def get_forecast(city: str) -> str:
+    def get_forecast(city: str = "Paris") -> str:
         """Get the weather forecast."""
         return city
+
+    @shop.catalog.tool(category="tides", phrases=["when is high tide"])
+    def get_tides(harbour: str) -> str:
+        """Get the tides of a harbour."""
+        return harbour
 
     @shop.catalog.tool(category="weather archive", phrases=["forget the rain"], risk="destructive")
     def delete_forecast(city: str) -> str:
@@ -72,6 +78,7 @@ def test_where_nobody_says_what_to_try_harmless_tools_say_it_themselves() -> Non
     assert app["remarks"]["will it rain"] == "get_forecast"
     assert app["suggestions"] == list(app["remarks"])
     assert "forget the rain" not in app["suggestions"]
+    assert "when is high tide" not in app["suggestions"]  # of which harbour?
     assert "will it rain" not in unseen["suggestions"]
 
 

@@ -54,6 +54,7 @@ async def test_a_server_that_lies_about_its_output_is_passed_on_as_it_is() -> No
         call = catalog.get("shop__lie").call
         assert isinstance(call, McpToolCall)
         assert call.definition.output_schema == schema
+        assert catalog.get("shop__lie").output_schema == schema
         result = await called(catalog, "shop__lie")
         assert result.value.structured_content == {"sum": "twelve"}
 

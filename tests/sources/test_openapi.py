@@ -14,7 +14,7 @@ from tests.support.web_server import Answer, Asked, WebServer, serve_web
 from toolcrib import Catalog, Risk
 from toolcrib.settings import Settings
 from toolcrib.sources.openapi.document import OpenApiDocument, SchemaBundle
-from toolcrib.sources.openapi.request import Arguments, request_of
+from toolcrib.sources.openapi.request import Arguments, request_of, result_schema
 from toolcrib.sources.openapi.source import OpenApiSource
 from toolcrib.sources.source import SourceGroup, SourceState
 from toolcrib.sources.web import WebLimits
@@ -495,3 +495,42 @@ async def test_a_head_and_a_nested_path_value_are_written_as_they_should(web: We
         given = {"q": {"a": 1, "b": 2}, "f": {"x": 1.5}, "p": [True, None], "o": {"k": "v"}}
         assert (await catalog.get("pets__d").call(given)).value == 1.5
     assert asked[0].path == "/v1/d/a=1,b=2?f=x%2C1.5&p=true%7Cnull&k=v"
+
+
+RETURNS: Any = {
+    "openapi": "3.1.0",
+    "components": {
+        "schemas": {
+            "Pet": {
+                "type": "object",
+                "properties": {"name": {"type": "string"}, "mother": {"$ref": "#/components/schemas/Pet"}},
+            }
+        }
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("responses", "schema"),
+    [
+        ({"200": {"content": {"application/json": {"schema": {"type": "integer"}}}}}, {"type": "integer"}),
+        ({"404": {"content": {"application/json": {"schema": {"type": "integer"}}}}}, None),
+        ({"204": {"description": "nothing"}}, None),
+        ({"200": {"content": {"text/html": {"schema": {"type": "string"}}}}}, None),
+        ({"200": {"content": {"application/json": {}}}}, None),
+    ],
+    ids=["plain", "only errors", "nothing", "no JSON", "not said"],
+)
+def test_what_an_operation_answers_is_its_output_schema(responses: Any, schema: Any) -> None:
+    document = OpenApiDocument("here", {**RETURNS, "paths": {}})
+    assert result_schema(document, {"responses": responses}) == schema
+
+
+def test_a_schema_of_answers_that_refers_to_itself_is_kept_whole() -> None:
+    document = OpenApiDocument("here", {**RETURNS, "paths": {}})
+    content = {
+        "application/vnd.pets+json": {"schema": {"type": "array", "items": {"$ref": "#/components/schemas/Pet"}}}
+    }
+    schema = result_schema(document, {"responses": {"201": {"content": content}}})
+    assert schema is not None
+    assert (schema["items"], list(schema["$defs"])) == ({"$ref": "#/$defs/Pet"}, ["Pet"])

@@ -22,6 +22,7 @@ from toolcrib.catalog.approvals import Lock, Quarantine
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.gateway.http import PATH, http_server
 from toolcrib.gateway.limits import GatewayLimits
+from toolcrib.gateway.oauth import OAuthSpec
 from toolcrib.gateway.server import Gateway
 from toolcrib.policy.policy import Policy, Rule
 from toolcrib.serving import Options, address, bind_socket
@@ -89,11 +90,11 @@ def over_http(url: str, mode: str = "auto", token: str = TOKEN, **options: Any) 
 
 
 @contextmanager
-def serving(gateway: Gateway, **options: Any) -> Generator[str]:
+def serving(gateway: Gateway, oauth: OAuthSpec | None = None, **options: Any) -> Generator[str]:
     """The address of a gateway that listens; it ends with the block."""
     chosen = replace(Options(port=0, tokens={TOKEN: "tester"}, grace_seconds=1), **options)
     taken = bind_socket(chosen)
-    server = http_server(gateway, chosen)
+    server = http_server(gateway, chosen, oauth)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve([taken])), daemon=True)
     thread.start()
     try:

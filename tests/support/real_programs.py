@@ -44,6 +44,11 @@ def node_programs() -> Path:
     return _once("node", pinned, install) / "node_modules" / ".bin"
 
 
+def node_program() -> str:
+    """Node.js itself."""
+    return _node()[0]
+
+
 def node_environment() -> dict[str, str]:
     """Where programs of npm find Node.js."""
     return {**os.environ, "PATH": f"{Path(_node()[0]).parent}{os.pathsep}{os.environ['PATH']}"}

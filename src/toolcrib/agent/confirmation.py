@@ -24,7 +24,6 @@ from toolcrib.discovery.confirmation import (
     Questions,
     ReplyKind,
     classify_reply,
-    declined,
     digest,
     is_question,
     not_confirmed,
@@ -38,7 +37,8 @@ from toolcrib.tools.result import ToolResult
 # The user's message when they press a button, for the model: clients read the event's `approved`.
 BUTTON_YES = "Yes, go ahead with {tool}."
 BUTTON_NO = "No, do not call {tool}."
-_PRESSED = re.compile(r"(?:Yes, go ahead with|No, do not call) [\w-]+\.", re.ASCII)
+BUTTON_UNDO = "I have undone what {tool} did."
+_PRESSED = re.compile(r"(?:(?:Yes, go ahead with|No, do not call) [\w-]+|I have undone what [\w-]+ did)\.", re.ASCII)
 
 
 def is_pressed(text: str) -> bool:
@@ -81,6 +81,11 @@ class Confirmations:
         await self._session.decline_confirmation(confirmation.id)
         self._declined |= {confirmation.digest}
 
+    async def change(self, confirmation: Confirmation, arguments: Mapping[str, Any]) -> Confirmation:
+        """Close a question, and ask about the same tool with the arguments that the user wrote instead."""
+        await self.decline(confirmation)
+        return await self._ask(PendingApproval.of(confirmation.tool, arguments))
+
     def accept(self, confirmation: Confirmation) -> None:
         """Accept a question that the user answered by a button: the call that follows may take it."""
         self._answerable = frozenset({confirmation.id})
@@ -96,7 +101,7 @@ class Confirmations:
                     if isinstance(taken, Confirmation):
                         return pending.approve()
         if pending.digest in self._declined:
-            return declined(pending.tool)
+            return pending.decline()
         if confirmed and same:
             return not_confirmed(pending.tool)
         question = same[-1] if same else await self._ask(pending)
@@ -107,14 +112,21 @@ class Confirmations:
                 arguments=question.arguments,
                 reason=pending.reason,
                 expires_at=question.expires_at,
+                program=pending.pause.listing if pending.pause is not None else "",
             )
         )
         changed = confirmed and any(one.tool == pending.tool and one.id in self._answerable for one in open_questions)
         return pending.as_result(note="They agreed to other arguments." if changed else "", next_step=ASK_AND_END)
 
     async def _ask(self, pending: PendingApproval) -> Confirmation:
+        pause = pending.pause
         return await self._session.add_confirmation(
-            pending.tool, pending.arguments, pending.digest, expires_in=self._expires_in
+            pending.tool,
+            pending.arguments,
+            pending.digest,
+            # A program says itself how long it waits: what it did so far would be lost with it.
+            expires_in=self._expires_in if pause is None else max(self._expires_in, pause.expires_in),
+            program=None if pause is None else pause.stored,
         )
 
     def _questions_of_last_turn(self) -> tuple[Confirmation, ...]:

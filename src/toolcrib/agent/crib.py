@@ -28,6 +28,7 @@ from toolcrib.agent.prompt import Prompt
 from toolcrib.agent.toolset import CribToolset
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.discovery.modes import Mode
+from toolcrib.discovery.program.run import WatchCalls
 from toolcrib.discovery.protocols import Delivery, Guidance
 from toolcrib.discovery.surfaces.search import search_surface
 from toolcrib.discovery.toolbox import Begin, Surface, Toolbox
@@ -195,6 +196,7 @@ class Crib:
         *,
         watch: Callable[[Tool, ToolResult], None] | None = None,
         begin: Begin | None = None,
+        watch_program: WatchCalls | None = None,
     ) -> Toolbox:
         """A toolbox for one session: a new one, or as it was when the snapshot was taken."""
         options: dict[str, Any] = {
@@ -205,6 +207,7 @@ class Crib:
             "mode": self.mode,
             "watch": watch,
             "begin": begin,
+            "watch_program": watch_program,
             **self.toolbox_options,
         }
         if snapshot is None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, Literal, TypeAlias, cast
 
+_OF_PROGRAMS = {"of": "programs"}  # fields that are left out of the JSON of other events
+
 
 class _BaseEvent:
     """What all events can do."""
@@ -16,7 +18,11 @@ class _BaseEvent:
 
     def to_json(self) -> dict[str, Any]:
         """The event as JSON can say it, its `type` first."""
-        values = {one.name: _plain(getattr(self, one.name)) for one in fields(cast("Any", self))}
+        values = {
+            one.name: _plain(getattr(self, one.name))
+            for one in fields(cast("Any", self))
+            if not (one.metadata and getattr(self, one.name) == one.default)  # of programs, where there is none
+        }
         return {"type": values.pop("type"), **values}
 
 
@@ -68,6 +74,7 @@ class ToolStarted(_BaseEvent):
     call_id: str
     name: str
     arguments: Mapping[str, Any]
+    within: str | None = field(default=None, metadata=_OF_PROGRAMS)  # the call whose program makes it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +88,7 @@ class ToolFinished(_BaseEvent):
     failed: bool
     took_ms: float
     inner: str | None = None  # the tool that it ran, where `execute_tool` was called
+    within: str | None = field(default=None, metadata=_OF_PROGRAMS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +101,7 @@ class ConfirmationRequired(_BaseEvent):
     arguments: Mapping[str, Any]
     reason: str
     expires_at: datetime
+    program: str = field(default="", metadata=_OF_PROGRAMS)  # that waits, with the line of the call marked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

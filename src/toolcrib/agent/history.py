@@ -25,7 +25,9 @@ from pydantic_ai.messages import (
     repair_messages,
 )
 
+from toolcrib.discovery.program.paused import RUN_CODE, of_call
 from toolcrib.discovery.toolbox import Toolbox
+from toolcrib.stores.record import BegunCall
 
 MOST_MESSAGES = 20
 KEEP_MESSAGES = 10
@@ -49,6 +51,12 @@ MAY_HAVE_HAPPENED = (
 )
 
 
+PROGRAM_CUT_OFF = (
+    "This program was cut off, and is not run again. It had called: {made}. It may have called: {begun}. "
+    "Find out about those before you do anything again; then do what is left in a new program."
+)
+
+
 def call_id(session: str, messages: int, model_call: str) -> str:
     """The id of a call in a session whose history has so many messages, the last one with the call."""
     return f"{session}:{messages}:{model_call}"
@@ -60,19 +68,23 @@ def load_messages(
     most: int = MOST_MESSAGES,
     keep: int = KEEP_MESSAGES,
     session: str = "",
-    begun: Collection[str] = (),
+    begun: Collection[BegunCall] = (),
+    made: Mapping[str, str] | None = None,
 ) -> list[ModelMessage]:
     """The messages of the next request: the window, with every call answered.
 
-    A call whose run was stopped gets a result that says so; one that was `begun`, that it may have happened.
+    A call whose run was stopped gets a result that says so; one that was `begun`, that it may have happened. Of a
+    program it says which calls happened (`made`, by the ids of their marks), and which may have.
     """
-    if begun:
-        stored = _with_unfinished(stored, session, begun)
+    stored = _with_unfinished(stored, session, begun, made or {})
     return repair_messages(ModelMessagesTypeAdapter.validate_python(window(stored, most=most, keep=keep)))
 
 
-def _with_unfinished(stored: Sequence[Any], session: str, begun: Collection[str]) -> list[Any]:
+def _with_unfinished(
+    stored: Sequence[Any], session: str, begun: Collection[BegunCall], made: Mapping[str, str]
+) -> list[Any]:
     """The messages, with a result for each call that was begun and has none."""
+    ids = {call.id for call in begun}
     completed: list[Any] = []
     for at, message in enumerate(stored):
         completed.append(message)
@@ -85,16 +97,28 @@ def _with_unfinished(stored: Sequence[Any], session: str, begun: Collection[str]
                 "part_kind": "tool-return",
                 "tool_name": call["tool_name"],
                 "tool_call_id": call["tool_call_id"],
-                "content": MAY_HAVE_HAPPENED.format(id=id),
+                "content": _cut_off(id, begun, made)
+                if call["tool_name"] == RUN_CODE
+                else MAY_HAVE_HAPPENED.format(id=id),
                 "outcome": "failed",
             }
             for call in calls
             if call.get("tool_call_id") not in answered
-            and (id := call_id(session, at + 1, str(call.get("tool_call_id")))) in begun
+            and (
+                (id := call_id(session, at + 1, str(call.get("tool_call_id")))) in ids or call["tool_name"] == RUN_CODE
+            )
         ]
         if results:
             completed.append({"kind": "request", "parts": results})
     return completed
+
+
+def _cut_off(id: str, begun: Collection[BegunCall], made: Mapping[str, str]) -> str:
+    """What is known of a program that was cut off."""
+    own = [call for call in begun if of_call(call.id, id)]
+    happened = [made[call.id] for call in own if call.id in made]
+    perhaps = [f"{call.tool} (call id {call.id})" for call in own if call.id not in made]
+    return PROGRAM_CUT_OFF.format(made=", ".join(happened) or "nothing", begun=", ".join(perhaps) or "nothing else")
 
 
 def _answers(stored: Sequence[Any], at: int) -> Iterator[dict[str, Any]]:
@@ -214,6 +238,7 @@ def new_parts(request: ModelRequest, stored_parts: Sequence[object]) -> ModelReq
 NOTE = "toolcrib"  # the key
 FOUND = "found"  # names of tools
 ASKED = "asked"  # the digest of a call that waits for the user's yes, and its tool
+PROGRAM = "program"  # that waits for the answer to what was asked
 AGREED = "agreed"  # the digest of a call that the user agreed to
 
 
@@ -303,6 +328,8 @@ def replay(toolbox: Toolbox, messages: Sequence[ModelMessage], own_name: OwnName
         if is_turn(message):
             toolbox.begin_turn()
         for part in message.parts:
+            if isinstance(part, ToolReturnPart) and own_name(part.tool_name) == RUN_CODE:
+                toolbox.programs.hold(note_of(part).get(PROGRAM))
             if isinstance(part, ToolReturnPart) and part.tool_call_id not in answers:  # the history was cut
                 found_by(own_name(part.tool_name), part)
 

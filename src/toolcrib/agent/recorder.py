@@ -8,8 +8,10 @@ marks around messages and by how it rewrites tool definitions.
 
 import asyncio
 import logging
+import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -29,10 +31,15 @@ from toolcrib.agent.crib import Crib
 from toolcrib.agent.definitions import PassThroughValidator, shown_arguments
 from toolcrib.agent.history import call_id, dump_messages, new_parts
 from toolcrib.agent.run_toolset import Call, model_call
+from toolcrib.discovery.confirmation import PendingApproval
+from toolcrib.discovery.costs import price_per_million
 from toolcrib.discovery.handover import Discovered
+from toolcrib.discovery.program.paused import RUN_CODE
+from toolcrib.discovery.program.run import ProgramCall
+from toolcrib.discovery.program.values import shown_call
 from toolcrib.discovery.surfaces.display import SOURCE
 from toolcrib.discovery.tokens import count_tokens, is_exact
-from toolcrib.discovery.toolbox import EXECUTE_TOOL
+from toolcrib.discovery.toolbox import EXECUTE_TOOL, RUNNERS
 from toolcrib.errors import ToolcribError
 from toolcrib.memory.entities import Reading
 from toolcrib.memory.working import WorkingMemory
@@ -42,6 +49,8 @@ from toolcrib.tools.result import ToolResult
 from toolcrib.tools.tool import Tool
 
 logger = logging.getLogger(__name__)
+
+_marked: ContextVar[str] = ContextVar("toolcrib_marked", default="")  # the id of the last mark of this task
 
 Emit = Callable[[events.Event], None]
 RequestType = Literal["A", "B", "C"]
@@ -59,8 +68,13 @@ class Recorder:
         self._crib = crib
         self._session = session
         self._emit = emit
-        self.toolbox = crib.toolbox(session.toolbox, watch=self._read_result, begin=self._begin_call)
+        self.toolbox = crib.toolbox(
+            session.toolbox, watch=self._read_result, begin=self._begin_call, watch_program=self._program_called
+        )
+        self._hold_programs()
         self.report = Report(model=model)
+        self._began = time.perf_counter()
+        self._model_began: float | None = None  # the request that the model has not answered yet
         self._memory = session.memory  # the newest; written with the next save
         self._unsaid = ""  # the word at which the text of the model stands
         self._log: list[Any] = []  # the events since the last save
@@ -69,6 +83,27 @@ class Recorder:
         self._readings: dict[str, Reading] = {}  # the last one of each tool whose results hold entities
         self._found_by: dict[str, str] = {}  # tool: the query that found it in this run
         self._ran: Counter[str] = Counter()  # by name, until the call that ran it is reported
+
+    # Times
+
+    def model_began(self) -> None:
+        """A request goes to the model."""
+        self._model_began = self._ms()
+
+    def model_ended(self) -> None:
+        """The model has answered, or never will."""
+        if self._model_began is not None:
+            self._add_time("model", "model", self._ms() - self._model_began)
+            self._model_began = None
+
+    def _add_time(self, kind: str, label: str, took_ms: float) -> None:
+        began = max(0.0, self._ms() - took_ms)
+        self.report.timeline.append(
+            {"kind": kind, "label": label, "at_ms": round(began, 2), "took_ms": round(took_ms, 2)}
+        )
+
+    def _ms(self) -> float:
+        return (time.perf_counter() - self._began) * 1000
 
     # Events
 
@@ -124,11 +159,16 @@ class Recorder:
         if self._is_discovery(call.name):
             value = call.result.value
             found = value if isinstance(value, Discovered) else Discovered(query=_query(call.arguments))
+            self._add_time("search", found.query, call.took_ms)
             self._tools_found(found, round(call.took_ms, 2))
             return
+        if call.name == RUN_CODE:  # its result says what it did
+            own = call_id(self._session.id, len(self._session.history), call.id)
+            self.toolbox.programs.forget_made(own)
         inner = self._inner(call)
         used = inner or call.name
-        if used not in self.report.used and used != EXECUTE_TOOL:
+        self._add_time("tool", used, call.took_ms)
+        if used not in self.report.used and used not in RUNNERS:
             self.report.used.append(used)
         self.emit(
             events.ToolFinished(
@@ -170,7 +210,7 @@ class Recorder:
 
     def _is_discovery(self, name: str) -> bool:
         """Whether a tool is for finding others; `execute_tool` of a surface calls them."""
-        return name != EXECUTE_TOOL and any(tool.name == name for tool in self.toolbox.surface)
+        return name not in RUNNERS and any(tool.name == name for tool in self.toolbox.surface)
 
     # Calls
 
@@ -189,7 +229,60 @@ class Recorder:
     async def _mark(self, id: str, tool: str) -> CurrentCall:
         session = self._session
         await session.begin_call(id, tool)
+        _marked.set(id)
         return CurrentCall(id=id, session=session.id, tenant=session.tenant, fence=session.fence, within=self._mark)
+
+    # Programs
+
+    def _hold_programs(self) -> None:
+        """Let the toolbox know the programs of this session that wait."""
+        session, programs = self._session, self.toolbox.programs
+        programs.owner = f"{session.tenant}\n{session.id}"
+        programs.clock = self._crib.clock
+        for question in session.confirmations:
+            programs.hold(question.program)
+
+    def _program_called(self, call: ProgramCall) -> None:
+        """Record a call that a program makes: as events within that of the program, and what it did at once."""
+        within = model_call().id
+        id = f"{within}/{call.number}"
+        if call.result is None:
+            if call.tool not in self._finders:
+                started = events.ToolStarted(call_id=id, name=call.tool, arguments=call.arguments, within=within)
+                self.emit(started)
+            return
+        if call.tool in self._finders:
+            found = call.result.value
+            if isinstance(found, Discovered):
+                self._tools_found(found, round(call.took_ms, 2))
+            return
+        waits = isinstance(call.result.value, PendingApproval)
+        if call.tool not in self.report.used and not waits:
+            self.report.used.append(call.tool)
+        self.emit(
+            events.ToolFinished(
+                call_id=id,
+                name=call.tool,
+                text=call.result.text,
+                failed=call.result.failed,
+                took_ms=round(call.took_ms, 2),
+                within=within,
+            )
+        )
+        if not waits and (mark := _marked.get()):
+            self.toolbox.programs.note_made(mark, shown_call(call.tool, call.arguments))
+            if self._saving is None or self._saving.done():  # it goes on beside the next call
+                self._saving = asyncio.create_task(_after(self._saving, self._save_program()))
+
+    async def _save_program(self) -> None:
+        saved = -1
+        while saved != len(self.toolbox.programs.made):  # more may be done while this is written
+            saved = len(self.toolbox.programs.made)
+            await self.save()
+
+    @property
+    def _finders(self) -> set[str]:
+        return {tool.name for tool in self.toolbox.surface}
 
     # Results
 
@@ -253,7 +346,7 @@ class Recorder:
     def save_results(self, request: ModelRequest) -> None:
         """Write results during the next request to the model. The user's text is written only with an answer to it."""
         if not any(part.part_kind == "user-prompt" for part in request.parts):
-            self._saving = asyncio.create_task(self.save([request]))
+            self._saving = asyncio.create_task(_after(self._saving, self.save([request])))
 
     async def save_answer(self, messages: Sequence[ModelMessage]) -> None:
         """Write the model's last response and the request that it answers."""
@@ -262,15 +355,18 @@ class Recorder:
         if last and isinstance(last[-1], ModelResponse) and not self._is_saved(last[-1]):
             await self.save(last, _usage(last[-1]))
 
-    async def save_interrupted(self, messages: Sequence[ModelMessage]) -> None:
+    async def save_interrupted(self, messages: Sequence[ModelMessage], *, stopped: Sequence[ModelMessage] = ()) -> None:
         """Write what came after the last response of a run that was stopped.
 
-        If this turn has no response yet, there is nothing to write: the user will send the text again.
+        If this turn failed before any response, there is nothing to write: the user will send the text again. One that
+        the user stopped is kept, as `stopped` has it, so that "go on" has something to go on with.
         """
         await self._finish_saving()
         last = max((at for at, message in enumerate(messages) if isinstance(message, ModelResponse)), default=-1)
         if last >= 0 and self._is_saved(messages[last]):
             await self.save(messages[last + 1 :])
+        elif stopped:
+            await self.save(stopped)
 
     async def _finish_saving(self) -> None:
         """Wait for the write in progress; if it failed, the error is raised here."""
@@ -280,6 +376,11 @@ class Recorder:
 
     def _is_saved(self, message: ModelMessage) -> bool:
         return any(message is saved for saved in self._saved)
+
+
+async def _after(before: asyncio.Task[None] | None, write: Coroutine[Any, Any, None]) -> None:
+    """One write after another; the error of the first is that of both."""
+    await asyncio.gather(*([before] if before is not None else []), write)
 
 
 def _query(arguments: Any) -> str:
@@ -330,6 +431,7 @@ class Report:
     enabled: list[str] = field(default_factory=list[str])
     used: list[str] = field(default_factory=list[str])
     steps: list[Tokens] = field(default_factory=list[Tokens])
+    timeline: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])  # when what took how long
     all_tools: int = 0  # tokens of every definition, in one request
 
     @property
@@ -362,6 +464,11 @@ class Report:
             "steps": [asdict(step) for step in self.steps],
             "tokens": {**asdict(total), "total": total.total},
             "all_tools_loaded": {"per_request": self.all_tools, "tokens": self.all_tools * len(self.steps)},
+            "timeline": self.timeline,
+            "dollars_per_million": {
+                "input": price_per_million(self.model),
+                "cached": price_per_million(self.model, cached=True),
+            },
             "tools_share": {"tokens": total.definitions + total.protocols},
             "exact": is_exact(self.model),
         }

@@ -28,20 +28,26 @@ from pydantic_ai.toolsets._tool_search import ToolSearchToolset
 
 from toolcrib.agent.confirmation import HistoryConfirmations
 from toolcrib.agent.definitions import Definitions, PassThroughValidator, Step, name_only, raw_arguments
-from toolcrib.agent.history import AGREED, ASKED, FOUND, replay, with_note
+from toolcrib.agent.history import AGREED, ASKED, FOUND, PROGRAM, replay, with_note
 from toolcrib.agent.models import appends_changes
 from toolcrib.discovery.confirmation import Approval, PendingApproval, without_confirmed
 from toolcrib.discovery.handover import Discovered
 from toolcrib.discovery.modes import Mode
+from toolcrib.discovery.program.paused import RUN_CODE
 from toolcrib.discovery.protocols import Delivery, Guidance, protocol_notes
 from toolcrib.discovery.render import compact_list
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.tools.context import current_run, is_control
 from toolcrib.tools.result import ToolResult
+from toolcrib.tools.schema import mapping
 from toolcrib.tools.tool import Tool
 
 if TYPE_CHECKING:
     from toolcrib.sources.toolset import RunToolsets
+
+# Programs that wait for the answer to a deferred call, by its id, for applications that do not give them back.
+_waiting: dict[str, Mapping[str, Any]] = {}
+_MOST_WAITING = 100
 
 PROTOCOLS = "active-protocols"
 TOOL_LIST = "tools"
@@ -122,6 +128,7 @@ class RunToolset(AbstractToolset[AgentDepsT]):
         self._deferred = deferred
         self._consent = consent
         self._replays = replays
+        toolbox.programs.in_history = not toolbox.programs.owner  # which a client may have written
         self._list_named = list_named
         self._toolsets: RunToolsets | None = None  # of the catalog, if it has any
         self._begun = False
@@ -262,6 +269,8 @@ class RunToolset(AbstractToolset[AgentDepsT]):
         note: dict[str, Any] = {AGREED: agreed} if agreed else {}
         if isinstance(result.value, PendingApproval):
             note[ASKED] = {result.value.digest: result.value.tool}
+            if result.value.pause is not None and self.toolbox.programs.in_history:
+                note[PROGRAM] = dict(result.value.pause.stored)
         if found := self._found(name, result, active):
             note[FOUND] = found
         native: object = result.native
@@ -288,24 +297,48 @@ class RunToolset(AbstractToolset[AgentDepsT]):
         confirmed = False
         if self._consent is not None:
             arguments, confirmed = without_confirmed(arguments, self.toolbox.find(name))
+        is_approved, agreed = ctx.tool_call_approved, None  # by the application, which asked the user
+        if is_approved and name == RUN_CODE:  # a program that ran up to the question must not begin again
+            arguments = {"resume": self._waiting_program(ctx)}
         result = await self._called(name, arguments, ctx)
-        pending = result.value
-        if isinstance(pending, ApprovalRequired) and not self._deferred:  # the tool itself asks
-            sent = cast("Mapping[str, Any]", arguments) if isinstance(arguments, Mapping) else dict[str, Any]()
-            pending = PendingApproval.of(name, sent)
-        if not isinstance(pending, PendingApproval):
-            return result, None
-        if ctx.tool_call_approved:  # by the application, which asked the user
-            consent = pending.approve()
-        elif self._consent is not None:
-            consent = await self._consent(pending, confirmed)
-        else:
-            raise ApprovalRequired(metadata={"tool": pending.tool, "reason": pending.reason})
-        if isinstance(consent, ToolResult):
-            return consent, None
-        # A surface's tool may have asked for another one: what runs is what the user agreed to.
-        approved = replace(ctx, tool_call_approved=True)
-        return await self._called(pending.tool, pending.arguments, approved, consent), consent.digest
+        while True:  # a program may ask more than once
+            pending = result.value
+            if isinstance(pending, ApprovalRequired) and not self._deferred:  # the tool itself asks
+                sent = cast("Mapping[str, Any]", arguments) if isinstance(arguments, Mapping) else dict[str, Any]()
+                pending = PendingApproval.of(name, sent)
+            if not isinstance(pending, PendingApproval):
+                return result, agreed
+            if is_approved:
+                consent: Approval | ToolResult = pending.approve()
+            elif self._consent is not None:
+                consent = await self._consent(pending, confirmed)
+            else:
+                raise ApprovalRequired(metadata=self._question(pending, ctx))
+            if isinstance(consent, ToolResult):
+                return consent, agreed
+            # A surface's tool may have asked for another one: what runs is what the user agreed to. Within a program
+            # that is one call of it, which says so itself.
+            approved = replace(ctx, tool_call_approved=pending.pause is None)
+            result = await self._called(*pending.next_call, approved, consent)
+            agreed, is_approved, confirmed = consent.digest, False, False
+            if pending.pause is None:
+                return result, agreed
+
+    def _question(self, pending: PendingApproval, ctx: RunContext[AgentDepsT]) -> dict[str, Any]:
+        """What the application gets with a deferred call, and gives back with the answer."""
+        question: dict[str, Any] = {"tool": pending.tool, "reason": pending.reason}
+        if pending.pause is not None:
+            question |= {"arguments": dict(pending.arguments), PROGRAM: pending.pause.stored}
+            _waiting[ctx.tool_call_id or ""] = pending.pause.stored
+            while len(_waiting) > _MOST_WAITING:
+                del _waiting[next(iter(_waiting))]
+        return question
+
+    def _waiting_program(self, ctx: RunContext[AgentDepsT]) -> str:
+        """The program that waits at a deferred call: as the application gives it back, or as it is known here."""
+        given = mapping(mapping(ctx.tool_call_metadata).get(PROGRAM)) or _waiting.pop(ctx.tool_call_id or "", None)
+        self.toolbox.programs.hold(given)
+        return str(mapping(given).get("id", "unknown"))
 
     async def _called(
         self, name: str, arguments: object, ctx: RunContext[AgentDepsT], approved: Approval | None = None

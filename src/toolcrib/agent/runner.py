@@ -11,11 +11,11 @@ iteration stops the run.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, UserPromptPart
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, UserPromptPart
 
 from toolcrib.agent.confirmation import BUTTON_NO, BUTTON_YES
 from toolcrib.agent.crib import Crib
@@ -24,8 +24,10 @@ from toolcrib.agent.models import classify_error, without_secrets
 from toolcrib.agent.recorder import Emit
 from toolcrib.agent.turn import Turn, TurnInput
 from toolcrib.credentials import acting_for
+from toolcrib.discovery.arguments import Repaired, repair_arguments
 from toolcrib.discovery.confirmation import CONFIRMED
 from toolcrib.discovery.modes import choose_mode
+from toolcrib.discovery.program.paused import RUN_CODE
 from toolcrib.discovery.toolbox import EXECUTE_TOOL
 from toolcrib.errors import ConfirmationError, StoreError
 from toolcrib.stores.record import Confirmation
@@ -63,16 +65,26 @@ def stream(session: Session, text: str, *, crib: Crib, context: object = None) -
     async def work(emit: Emit) -> None:
         turn = Turn(crib, session, emit, context)
         turn.recorder.emit(RunStarted(session=session.id, text=text, model=turn.model))
-        await turn.confirmations.read_reply(text)
-        await _run_turn(turn, crib, TurnInput(text))
+        declined = await turn.confirmations.read_reply(text)
+        paused = [one for one in declined if one.program is not None]
+        opening = TurnInput(None, _go_on(turn, paused, text)) if paused else TurnInput(text)
+        await _run_turn(turn, crib, opening)
 
     return _events(work, session.tenant)
 
 
 def confirm(
-    session: Session, confirmation_id: str, approved: bool, *, crib: Crib, context: object = None
+    session: Session,
+    confirmation_id: str,
+    approved: bool,
+    *,
+    crib: Crib,
+    context: object = None,
+    arguments: Mapping[str, Any] | None = None,
 ) -> AsyncGenerator[Event]:
     """What happens after the user answered a question by a button: the call is made, or not, and the agent goes on.
+
+    With `arguments`, the user has changed what it is called with: their yes is to exactly these, and to no others.
 
     Raises:
         ConfirmationError: There is no such question, or it was answered, or it is too old.
@@ -81,14 +93,29 @@ def confirm(
     async def work(emit: Emit) -> None:
         question = _question(session, confirmation_id)
         turn = Turn(crib, session, emit, context)
+        changed = _changed(turn, question, arguments) if approved else None
         text = (BUTTON_YES if approved else BUTTON_NO).format(tool=question.tool)
         turn.recorder.emit(
             RunStarted(session=session.id, text=text, model=turn.model, confirmation=question.id, approved=approved)
         )
+        if question.program is not None:
+            if changed is not None:
+                raise ConfirmationError(
+                    "The arguments of a call that a program makes cannot be changed.",
+                    hint="Answer no, and tell the agent what to do instead.",
+                )
+            if approved:
+                turn.confirmations.accept(question)
+            else:
+                await turn.confirmations.decline(question)
+            await _run_turn(turn, crib, TurnInput(None, _go_on(turn, [question], text, approved=approved)))
+            return
         if not approved or turn.toolbox.find(question.tool) is None:
             await turn.confirmations.decline(question)
             await _run_turn(turn, crib, TurnInput(text))
             return
+        if changed is not None:
+            question = await turn.confirmations.change(question, changed)
         turn.confirmations.accept(question)
         request = ModelRequest(parts=[UserPromptPart(text)])
         # As if the model had called it just now: Pydantic AI begins with the call.
@@ -103,6 +130,15 @@ def confirm(
         await _run_turn(turn, crib, TurnInput(None, (request, call)))
 
     return _events(work, session.tenant)
+
+
+def _go_on(
+    turn: Turn, questions: Sequence[Confirmation], text: str, *, approved: bool = False
+) -> tuple[ModelMessage, ...]:
+    """The user's words, and the calls by which programs that waited for them go on, as if the model had made them."""
+    programs = [str(one.program["id"]) for one in questions]
+    parts = [ToolCallPart(RUN_CODE, {"resume": program, CONFIRMED: approved}) for program in programs]
+    return ModelRequest(parts=[UserPromptPart(text)]), ModelResponse(parts=parts, model_name=turn.model)
 
 
 async def run(session: Session, text: str, *, crib: Crib, context: object = None) -> RunResult:
@@ -125,6 +161,17 @@ def _question(session: Session, confirmation_id: str) -> Confirmation:
         f"There is no open question {confirmation_id!r} in this session.",
         hint="It was answered, or it is too old. Let the agent ask again.",
     )
+
+
+def _changed(turn: Turn, question: Confirmation, arguments: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The arguments that the user wrote in place of those that were asked about; None if they are the same."""
+    tool = turn.toolbox.find(question.tool)
+    if arguments is None or tool is None or dict(arguments) == dict(question.arguments):
+        return None
+    given = repair_arguments(tool, arguments)
+    if not isinstance(given, Repaired):
+        raise ConfirmationError(f"{question.tool} cannot be called like that.", hint=given)
+    return given.arguments
 
 
 async def _run_turn(turn: Turn, crib: Crib, opening: TurnInput) -> None:
@@ -154,6 +201,7 @@ async def _run_turn(turn: Turn, crib: Crib, opening: TurnInput) -> None:
         turn.recorder.report.all_tools = await all_tools
     finally:
         all_tools.cancel()
+    turn.recorder.model_ended()
     used = turn.usage
     turn.recorder.emit(
         UsageEvent(

@@ -3,6 +3,7 @@
 A turn gives it history, memory and tools, and passes what happens to the recorder.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -149,7 +150,8 @@ class Turn:
             most=limits.most_messages,
             keep=limits.keep_messages,
             session=self._session.id,
-            begun={call.id for call in self._session.calls},
+            begun=self._session.calls,
+            made=self.toolbox.programs.made,
         )
         await self._summarize()
         messages = [*stored, *opening.messages]
@@ -234,6 +236,7 @@ class Turn:
                     recorder.save_results(node.request)
                     self._crib.limits.check_cost(self.usage.cost)
                     self._count([*run.all_messages(), node.request])
+                    recorder.model_began()
                     if streamed:
                         async with node.stream(run.ctx) as stream:
                             async for piece in stream:
@@ -241,14 +244,16 @@ class Turn:
                             recorder.emit_rest()
                         await recorder.save_answer(run.all_messages())
                 elif Agent.is_call_tools_node(node):
+                    recorder.model_ended()
                     if not streamed and node.model_response.text:
                         recorder.emit(events.Text(delta=node.model_response.text))
                     await recorder.save_answer(run.all_messages())
                     async with node.stream(run.ctx) as calls:
                         async for event in calls:
                             self._record(event)
-        except BaseException:  # also when stopped: what was done so far is written
-            await recorder.save_interrupted(run.all_messages())
+        except BaseException as error:  # what was done so far is written
+            stopped = run.new_messages() if isinstance(error, asyncio.CancelledError) else ()
+            await recorder.save_interrupted(run.all_messages(), stopped=stopped)
             raise
         assert run.result is not None
         self.choices = tuple(map(str, (run.result.response.provider_details or {}).get(CHOICES, ())))

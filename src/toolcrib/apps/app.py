@@ -27,7 +27,9 @@ from toolcrib.catalog.approvals import Quarantine, open_lock
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.credentials import LOCAL, CredentialStore, current_user
 from toolcrib.discovery.modes import Mode, ModeDecision, choose_mode
+from toolcrib.discovery.program.limits import CodeLimits
 from toolcrib.discovery.surfaces.browse import browse_surface, compact_surface
+from toolcrib.discovery.surfaces.code import code_surface
 from toolcrib.discovery.surfaces.display import SourceStates
 from toolcrib.discovery.surfaces.domains import domain_surface
 from toolcrib.discovery.surfaces.search import search_surface
@@ -39,6 +41,7 @@ from toolcrib.errors import (
     ModelError,
     ToolcribError,
     UnsetVariableError,
+    require,
 )
 from toolcrib.policy.coverage import HINT, Fit, Judgement, PendingSource, judge
 from toolcrib.policy.policy import Policy
@@ -173,13 +176,16 @@ def _key(brain: Brain, variables: Variables) -> str | None:
     return None if brain.config.api_key is None else variables.expanded(brain.config.api_key)
 
 
-def surface_of(name: SurfaceName, states: SourceStates, knows_agents: bool) -> Surface:
+def surface_of(name: SurfaceName, states: SourceStates, knows_agents: bool, limits: CodeLimits) -> Surface:
     """The tools by which an agent finds others; who may call agents can also discover them."""
     surface: Surface = domain_surface
     if name == "search":
         surface = partial(search_surface, sources=states)
     elif name == "browse":
         surface = partial(browse_surface, sources=states)
+    elif name == "code":
+        require("code", "`surface: code`")
+        surface = partial(code_surface, sources=states, limits=limits)
     return with_agents(surface) if knows_agents else surface
 
 

@@ -145,7 +145,7 @@ def _crib(
         ),
         role=agent.role or None,
         pinned=_pinned(runtime.surface, tools, catalog),
-        surface=surface_of(runtime.surface, states, bool(tools.a2a or callees)),
+        surface=surface_of(runtime.surface, states, bool(tools.a2a or callees), runtime.code.limits(loader.workdir)),
         prompt=_prompt(("agents", number), agent, loader),
         limits=Limits(
             steps=runtime.max_turns,

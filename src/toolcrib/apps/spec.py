@@ -1,11 +1,13 @@
 """The models of an app's file, and their JSON Schema for editors. `docs/app_reference.py` renders them as a page."""
 
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
 from pydantic import BeforeValidator, Field, SecretStr, ValidatorFunctionWrapHandler, WithJsonSchema, WrapValidator
 
 from toolcrib.apps.variables import VARIABLE
 from toolcrib.discovery.modes import SHARE
+from toolcrib.discovery.program.limits import DEFAULT_LIMITS, CodeLimits
 from toolcrib.errors import ModuleError
 from toolcrib.policy.reading import Capabilities, Part
 from toolcrib.sources.modules.registry import module_names, options_schema
@@ -22,7 +24,7 @@ ToolInjection: TypeAlias = Annotated[
     WrapValidator(_or_variable),
     WithJsonSchema({"anyOf": [{"enum": list(MODES)}, {"type": "string", "pattern": r"^\$\{\w+(:-[^}]*)?\}$"}]}),
 ]
-SurfaceName: TypeAlias = Literal["search", "browse", "domains"]
+SurfaceName: TypeAlias = Literal["search", "browse", "domains", "code"]
 WorkdirMode: TypeAlias = Literal["auto", "here", "app", "temporary"]
 Backend: TypeAlias = Literal["auto", "openai_compat", "openai_responses", "anthropic"]
 
@@ -86,6 +88,43 @@ class AppInfo(Part):
     description: str = Field(default="", description="What it is for.")
 
 
+class Code(Part):
+    """What a program of the surface `code` may take."""
+
+    seconds: float = Field(default=DEFAULT_LIMITS.seconds, gt=0, description="Seconds of computing.")
+    memory_mb: int = Field(default=DEFAULT_LIMITS.memory_mb, gt=0, description="Megabytes of memory.")
+    calls: int = Field(default=DEFAULT_LIMITS.calls, gt=0, description="Calls of tools.")
+    suspensions: int = Field(
+        default=DEFAULT_LIMITS.suspensions, gt=0, description="Times that it waits: for calls, searches and files."
+    )
+    parallel: int = Field(default=DEFAULT_LIMITS.parallel, gt=0, description="Calls at once.")
+    output_tokens: int = Field(
+        default=DEFAULT_LIMITS.output_tokens,
+        gt=0,
+        description="Tokens of the result; of a larger one the model gets the beginning, and its next programs all.",
+    )
+    pause_hours: float = Field(
+        default=DEFAULT_LIMITS.pause_seconds / 3_600, gt=0, description="Hours that it waits for the user's yes."
+    )
+    files: Literal["none", "read", "write"] = Field(
+        default="none", description="What it may do with the files of the work folder, at `/work`."
+    )
+
+    def limits(self, workdir: Path) -> CodeLimits:
+        """The limits of each program."""
+        return CodeLimits(
+            seconds=self.seconds,
+            memory_mb=self.memory_mb,
+            calls=self.calls,
+            suspensions=self.suspensions,
+            parallel=self.parallel,
+            output_tokens=self.output_tokens,
+            pause_seconds=self.pause_hours * 3_600,
+            workdir=None if self.files == "none" else workdir,
+            writes=self.files == "write",
+        )
+
+
 class Runtime(Part):
     """How it runs."""
 
@@ -112,8 +151,10 @@ class Runtime(Part):
     surface: SurfaceName = Field(
         default="browse",
         description="How tools are found in discovery: `browse`, five tools that never change; `search`, one tool, and "
-        "what it finds is added; `domains`, one tool for each category.",
+        "what it finds is added; `domains`, one tool for each category; `code`, a search and programs that "
+        "call what it found.",
     )
+    code: Code = Field(default=Code(), description="The programs of `surface: code`.")
     embedder: str = Field(
         default="builtin",
         description="What gives texts their meaning: `builtin`, `openai`, `fastembed` or `sentence-transformers`, the "

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from toolcrib.discovery.toolbox import Surface
 
 
-SurfaceName: TypeAlias = Literal["search", "browse", "domains"]
+SurfaceName: TypeAlias = Literal["search", "browse", "domains", "code"]
 
 
 def chat(
@@ -85,6 +85,8 @@ def _crib(
 ) -> "Crib":
     os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # the banner would appear between question and answer
     require("agent" if source else "demo", "A chat" if source else "A chat without --from")
+    if surface == "code":
+        require("code", "--surface code")
     from toolcrib.agent.crib import Crib  # late: Pydantic AI takes a second or two
 
     catalog = load_catalog(source, calls=True)
@@ -97,10 +99,12 @@ def _crib(
 
 def _surface(name: SurfaceName) -> "Surface":
     from toolcrib.discovery.surfaces.browse import browse_surface
+    from toolcrib.discovery.surfaces.code import code_surface
     from toolcrib.discovery.surfaces.domains import domain_surface
     from toolcrib.discovery.surfaces.search import search_surface
 
-    return {"search": search_surface, "browse": browse_surface, "domains": domain_surface}[name]
+    surfaces = {"search": search_surface, "browse": browse_surface, "domains": domain_surface, "code": code_surface}
+    return surfaces[name]
 
 
 async def _chat(

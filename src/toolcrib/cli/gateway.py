@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from cyclopts import App, Parameter
 
@@ -39,6 +40,7 @@ from toolcrib.errors import GatewayError, require
 from toolcrib.settings import Settings, is_postgres
 
 if TYPE_CHECKING:
+    from toolcrib.gateway.oauth import OAuthSpec
     from toolcrib.gateway.profiles import SurfaceName
     from toolcrib.gateway.server import Gateway
     from toolcrib.gateway.setup import Setup
@@ -114,7 +116,7 @@ def install(
     policy: Path | None = None,
     setup: Path | None = None,
     profile: str | None = None,
-    surface: Literal["search", "browse"] = "search",
+    surface: Literal["search", "browse", "code"] = "search",
     activate: Flag = False,
     file: FileHere = None,
     write: Flag = False,
@@ -178,7 +180,7 @@ def gateway(
     *config: Path,
     http: int | None = None,
     host: str = HOST,
-    surface: Literal["search", "browse"] = "search",
+    surface: Literal["search", "browse", "code"] = "search",
     activate: Flag = False,
     policy: Path | None = None,
     setup: Path | None = None,
@@ -209,7 +211,8 @@ def gateway(
         config: Files that name servers; by default `.mcp.json`.
         http: Serve over HTTP on this port, at /mcp; 0 picks a free one. The address is written to stdout.
         host: The address to listen on.
-        surface: `search` has three tools; `browse` has five, to look through the catalog by category.
+        surface: `search` has three tools; `browse` has five, to look through the catalog by category; `code` has a
+            search and a tool that runs programs which call what it found.
         activate: Add found tools to the client's own list, session by session, for clients of the older protocol
             (2025-11-25). Without it, and in the newer protocol, the list never changes.
         policy: A YAML file with rules for which tools are allowed, need confirmation, are denied or hidden.
@@ -254,13 +257,14 @@ def gateway(
         raise GatewayError("Nothing was reviewed yet, and --require-review trusts nothing else.", hint=hint)
     if lock is not None and not dry_run and not is_postgres(lock) and not Path(lock).exists():
         note("First start: what the servers list now is trusted. `toolcrib gateway review` shows it before.")
+    chosen = read_setup(setup) if setup else Setup()
     made = make_gateway(
         config or ((Path(DEFAULT),) if catalog is None else ()),
         settings=settings,
         catalog=catalog,
         surface=surface,
         policy=policy,
-        setup=read_setup(setup) if setup else Setup(),
+        setup=chosen,
         profile=profile,
         lock=lock,
         seconds=timeout,
@@ -283,7 +287,7 @@ def gateway(
         _quiet()
         asyncio.run(_over_stdio(made))
         return 0
-    options = _options(http, host, (*token, *settings.tokens), allow_host, allow_origin, limit)
+    options = _options(http, host, (*token, *settings.tokens), allow_host, allow_origin, limit, chosen.oauth)
     from toolcrib.gateway.http import PATH, http_server
     from toolcrib.serving import address, bind_socket
 
@@ -291,7 +295,7 @@ def gateway(
     _quiet()
     say(address(options, taken, PATH))
     with suppress(KeyboardInterrupt):
-        http_server(made, options).run(sockets=[taken])
+        http_server(made, options, chosen.oauth).run(sockets=[taken])
     return 0
 
 
@@ -329,7 +333,12 @@ def make_gateway(
     from toolcrib.sources.mcp.isolation import Isolation
     from toolcrib.sources.mcp.source import McpSource
     from toolcrib.sources.source import SourceGroup
+    from toolcrib.stores.store import open_store
 
+    surfaces = {surface, *((one.surface for one in setup.profiles.values()) if setup is not None else ())}
+    runs_programs = "code" in surfaces
+    if runs_programs:
+        require("code", "The surface code")
     chosen = ChosenLimits.of(limits)
     asked = Isolation(
         environment="environment" in isolate, network="network" in isolate, read_only="read-only" in isolate
@@ -365,6 +374,8 @@ def make_gateway(
         status_file=StatusFile(settings.gateways, label=label, transport=transport) if transport else None,
         profiles=setup.profiles if setup else None,
         profile=profile,
+        programs=open_store(settings.sessions) if transport and runs_programs else None,
+        program_limits=chosen.programs,
     )
 
 
@@ -394,20 +405,26 @@ def _options(
     hosts: Sequence[str],
     origins: Sequence[str],
     limits: Sequence[str],
+    oauth: "OAuthSpec | None" = None,
 ) -> "Options":
     from toolcrib.gateway.http import UNNAMED
     from toolcrib.gateway.limits import ChosenLimits
+    from toolcrib.gateway.oauth import SUBJECT
     from toolcrib.serving import Options, is_loopback
 
-    if not tokens and is_loopback(host):
+    if oauth is not None:
+        hosts = (*hosts, urlsplit(oauth.url).hostname or "")
+    elif not tokens and is_loopback(host):
         made = secrets.token_urlsafe(24)
         note(f"No token was given. This one is good until the gateway ends: {made}")
         tokens = (made,)
-    if UNNAMED in tenants(tokens).values():
-        raise GatewayError(f"No token can be named {UNNAMED!r}.", hint="Give it another name, or none.")
+    for name in tenants(tokens).values():
+        if name == UNNAMED or name.startswith(SUBJECT):
+            raise GatewayError(f"No token can be named {name!r}.", hint="Give it another name, or none.")
     options = Options(
         host=host,
         port=port,
+        knows_callers=oauth is not None,
         tokens={secret: name or UNNAMED for secret, name in tenants(tokens).items()},
         hosts=frozenset(name.casefold() for name in hosts),
         origins=frozenset(origin.rstrip("/") for origin in origins),

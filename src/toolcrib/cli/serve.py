@@ -315,6 +315,7 @@ def _demo(settings: Settings, reset: bool) -> "Served":
         suggestions=SUGGESTIONS,
         remarks=REMARKS,
         site=cms.render_site,
+        content=cms,
         choose_model=True,
     )
 

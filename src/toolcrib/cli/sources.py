@@ -12,6 +12,7 @@ from cyclopts import App, Parameter
 from toolcrib.catalog.catalog import Catalog
 from toolcrib.cli.options import DEFAULT, SECONDS, Flag, Json, named_servers, open_sources, show_log
 from toolcrib.cli.output import Columns, note, say, write_json
+from toolcrib.credentials import LOCAL, CredentialStore
 from toolcrib.discovery.tokens import TokenCount, definitions_tokens, is_exact
 from toolcrib.errors import SourceConfigError, SourceLoginError, did_you_mean, require_mcp
 from toolcrib.settings import Settings, variable
@@ -36,7 +37,9 @@ def login(
     *config: Path,
     client_id: str | None = None,
     client_secret_env: str | None = None,
+    client_metadata: str | None = None,
     callback_port: int = 0,
+    user: str | None = None,
     timeout: float = LOGIN_SECONDS,
     no_browser: Flag = False,
 ) -> int:
@@ -57,12 +60,16 @@ def login(
         config: Files that name servers, also apps; by default `.mcp.json`.
         client_id: The registered program, if the server does not let us register.
         client_secret_env: The environment variable with that program's secret, if it has one.
+        client_metadata: The address of a document that describes the program, for servers that take such documents
+            (client ID metadata documents); with others, the program registers itself.
+        user: Whose login it is, by the tenant of their sessions or as the gateway knows them; by default, yours. It is
+            for servers that each user calls as themselves (`"auth": "user"`), and kept with their credentials.
         callback_port: The port in the program's address, if the server compares it; 0 is any free port.
         timeout: How long to wait for you, in seconds.
         no_browser: Only print the address of the page.
     """
     require_mcp("A login")
-    from toolcrib.sources.mcp.login import log_in
+    from toolcrib.sources.mcp.login import log_in, stored_login
 
     server = _server(name, config)
 
@@ -72,12 +79,23 @@ def login(
             await asyncio.to_thread(webbrowser.open, address)
 
     client = _client(client_id, client_secret_env, callback_port)
-    tools = asyncio.run(log_in(server, Settings.from_environment().logins, open_page, timeout, client=client))
+    logins = Settings.from_environment().logins
+    tools = asyncio.run(
+        log_in(
+            server,
+            logins,
+            open_page,
+            timeout,
+            client=client,
+            client_metadata_url=client_metadata,
+            login=stored_login(server, logins, CredentialStore.open(), user or LOCAL),
+        )
+    )
     say(f"{name} knows you now, and has {tools:,} tool{'s' * (tools != 1)}.")
     return 0
 
 
-def logout(name: str, *config: Path) -> int:
+def logout(name: str, *config: Path, user: str | None = None) -> int:
     """Delete the login of an MCP server.
 
     Example: `toolcrib sources logout github`
@@ -85,11 +103,13 @@ def logout(name: str, *config: Path) -> int:
     Args:
         name: The server, as its configuration names it.
         config: Files that name servers, also apps; by default `.mcp.json`.
+        user: Whose login it is; by default, yours.
     """
     require_mcp("A login")
-    from toolcrib.sources.mcp.login import LoginFile
+    from toolcrib.sources.mcp.login import stored_login
 
-    if LoginFile(_server(name, config), Settings.from_environment().logins).forget():
+    logins = Settings.from_environment().logins
+    if stored_login(_server(name, config), logins, CredentialStore.open(), user or LOCAL).forget():
         say(f"The login of {name} is forgotten.")
         return 0
     note(f"There was no login of {name}.")
@@ -194,10 +214,11 @@ def _line(source: "McpSource | OpenApiSource") -> SourceLine:
 
     server = source.server if isinstance(source, McpSource) else None
     tools: Sequence[Tool] = source.tools
+    retrying = source.state is SourceState.STARTING and source.problem  # it has failed, and is just tried again
     return SourceLine(
         name=source.name.partition(":")[2],
         kind=server.transport if server else "openapi",
-        state=source.state,
+        state=SourceState.DOWN if retrying else source.state,
         tools=len(tools),
         tokens=definitions_tokens(tools),
         problem=source.problem,

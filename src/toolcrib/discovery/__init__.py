@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         responses_search_output as responses_search_output,
         responses_tools as responses_tools,
     )
+    from toolcrib.discovery.program.limits import CodeLimits as CodeLimits
     from toolcrib.discovery.protocols import (
         Guidance as Guidance,
         delivery_for as delivery_for,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     )
     from toolcrib.discovery.render import signature_line as signature_line, tool_list as tool_list
     from toolcrib.discovery.surfaces.browse import browse_surface as browse_surface
+    from toolcrib.discovery.surfaces.code import code_surface as code_surface
     from toolcrib.discovery.surfaces.domains import domain_surface as domain_surface
     from toolcrib.discovery.surfaces.search import search_surface as search_surface
     from toolcrib.discovery.tokens import (
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Approval": "toolcrib.discovery.confirmation",
+    "CodeLimits": "toolcrib.discovery.program.limits",
     "Discovered": "toolcrib.discovery.handover",
     "Guidance": "toolcrib.discovery.protocols",
     "Mode": "toolcrib.discovery.modes",
@@ -55,6 +58,7 @@ _HOMES = {
     "browse_surface": "toolcrib.discovery.surfaces.browse",
     "chat_tools": "toolcrib.discovery.native",
     "choose_mode": "toolcrib.discovery.modes",
+    "code_surface": "toolcrib.discovery.surfaces.code",
     "count_tokens": "toolcrib.discovery.tokens",
     "definition_tokens": "toolcrib.discovery.tokens",
     "delivery_for": "toolcrib.discovery.protocols",

@@ -10,6 +10,7 @@ import json
 import unicodedata
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from itertools import pairwise
 from typing import Any, TypeAlias, cast
@@ -21,6 +22,8 @@ from toolcrib.tools.tool import Tool
 MOST_ARGUMENT_CHARACTERS = 2_000  # in the text for the model; the pending approval itself holds all of them
 CALL_AGAIN = "Tell the user what would happen. Call it again with the same arguments only after they agree."
 ASK_AND_END = "Tell the user what would happen, ask them, and end your turn."
+ASK = "Tell the user what would happen, and ask them."
+GO_ON = "If they agree, {tool}(resume={program!r}, confirmed=true) goes on there."
 
 _NOT_CALLED = "requires_confirmation: {tool} was not called."
 
@@ -65,10 +68,23 @@ def _stripped(arguments: dict[str, Any]) -> tuple[dict[str, Any], bool]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """The user's yes to one call."""
+    """The user's yes to one call; or their no, which only a program that waits for it takes."""
 
     tool: str
     digest: str
+    granted: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """A program that waits for the user's answer about one of its calls."""
+
+    program: str  # its id
+    runs: str  # the tool that goes on with it
+    listing: str  # the program, with the line of the call marked
+    made: tuple[str, ...]  # calls it made before
+    expires_in: timedelta
+    stored: Mapping[str, Any]  # all of it, as it is kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +95,7 @@ class PendingApproval:
     arguments: Mapping[str, Any]
     digest: str
     reason: str = ""
+    pause: Pause | None = None  # of a call that a program makes
 
     @classmethod
     def of(cls, tool: str, arguments: Mapping[str, Any], reason: str = "") -> "PendingApproval":
@@ -89,13 +106,31 @@ class PendingApproval:
         """The user's yes to this call. Only for code that has asked the user."""
         return Approval(tool=self.tool, digest=self.digest)
 
+    def decline(self) -> Approval | ToolResult:
+        """The user's no: what the model is told, or what a program is told that waits for it."""
+        if self.pause is None:
+            return declined(self.tool)
+        return Approval(tool=self.tool, digest=self.digest, granted=False)
+
+    @property
+    def next_call(self) -> tuple[str, Mapping[str, Any]]:
+        """What is called once there is an answer: the tool, or what goes on with the program."""
+        if self.pause is None:
+            return self.tool, self.arguments
+        return self.pause.runs, {"resume": self.pause.program}
+
     def as_result(self, *, note: str = "", next_step: str = CALL_AGAIN) -> ToolResult:
         """The result for the model: the call was not made, what it would be, and what to do next."""
         because = f", because {self.reason}" if self.reason else ""
         first = f"{_NOT_CALLED.format(tool=self.tool)} The user has to agree first{because}."
         arguments = shorten(as_json(self.arguments), MOST_ARGUMENT_CHARACTERS)
-        text = f"{first}{note and f' {note}'}\nIt would be called with {arguments}\n{next_step}"
-        return ToolResult(text=text, value=self)
+        lines = [f"{first}{note and f' {note}'}", f"It would be called with {arguments}"]
+        if self.pause is not None:
+            made = ", ".join(self.pause.made) or "nothing"
+            lines += [f"The program waits there. It called before: {shorten(made, MOST_ARGUMENT_CHARACTERS)}"]
+            go_on = GO_ON.format(tool=self.pause.runs, program=self.pause.program)
+            next_step = f"{ASK if next_step == CALL_AGAIN else next_step} {go_on}"
+        return ToolResult(text="\n".join([*lines, next_step]), value=self)
 
 
 Ask: TypeAlias = Callable[[PendingApproval], bool | Awaitable[bool]]
@@ -172,7 +207,7 @@ class Questions:
         if confirmed and self.take(pending.digest):
             return pending.approve()
         if pending.digest in self._declined:
-            return declined(pending.tool)
+            return pending.decline()
         asked = self._before | self._since
         if confirmed and pending.digest in asked:
             return not_confirmed(pending.tool)

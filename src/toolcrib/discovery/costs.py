@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 from toolcrib.catalog.catalog import Catalog
@@ -138,14 +139,22 @@ def input_cost(tokens: int, model: str, *, requests: int = 1) -> Cost:
     return Cost(model=model, dollars=None if each is None else each * requests)
 
 
-def _input_price(tokens: int, model: str) -> Decimal | None:
+@cache
+def price_per_million(model: str, *, cached: bool = False) -> float | None:
+    """Dollars for a million tokens of input, or of what the provider's prompt cache holds; None if it is not known."""
+    price = _input_price(1_000_000, model, cached=cached)
+    return None if price is None else float(price)
+
+
+def _input_price(tokens: int, model: str, *, cached: bool = False) -> Decimal | None:
     try:
         from genai_prices import Usage, calc_price  # late, and only with the extra `tokens`
     except ImportError:
         return None
+    usage = Usage(input_tokens=tokens, cache_read_tokens=tokens if cached else None)
     for provider, name in _readings(model):
         try:
-            price = calc_price(Usage(input_tokens=tokens), name, provider_id=provider)
+            price = calc_price(usage, name, provider_id=provider)
         except LookupError:
             continue
         # A model that is listed without a price costs 0 there; what it costs is not known.

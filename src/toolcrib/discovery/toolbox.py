@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 from weakref import WeakKeyDictionary
 
 from toolcrib.catalog.catalog import Catalog
@@ -17,7 +17,6 @@ from toolcrib.discovery.confirmation import (
     Ask,
     PendingApproval,
     Questions,
-    declined,
     with_confirmed,
     without_confirmed,
 )
@@ -33,6 +32,7 @@ from toolcrib.discovery.native import (
     responses_tools,
     schema,
 )
+from toolcrib.discovery.program.paused import RUN_CODE, Programs
 from toolcrib.discovery.tokens import definition_tokens
 from toolcrib.discovery.visibility import visibility_for
 from toolcrib.errors import NativeFormError, SessionLostError, SnapshotError, UnknownToolError
@@ -41,7 +41,11 @@ from toolcrib.search.interface import SearchIndex
 from toolcrib.search.result import SearchResult
 from toolcrib.tools.context import CurrentCall, approved_call, asks_first, current_run, is_control, within_call
 from toolcrib.tools.result import ToolResult
+from toolcrib.tools.schema import mapping
 from toolcrib.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from toolcrib.discovery.program.run import ProgramCall
 
 VERSION = 1  # of snapshots
 MOST_NAMES = 1_000  # active ones, with those of tools that are gone: far more than fit into a prompt
@@ -218,7 +222,8 @@ async def _outcome(tool: Tool, arguments: Mapping[str, Any], context: object, se
         return refusals.broken(tool.name, error)
 
 
-EXECUTE_TOOL = "execute_tool"  # the tool of a surface that runs others
+EXECUTE_TOOL = "execute_tool"  # the tool of a surface that runs another one
+RUNNERS = (EXECUTE_TOOL, RUN_CODE)  # the tools of surfaces that run others
 Inactive: TypeAlias = Literal["activate", "refuse"]
 Surface: TypeAlias = Callable[["Toolbox"], Iterable[Tool]]
 
@@ -233,6 +238,8 @@ _warned_of: WeakKeyDictionary[Catalog, frozenset[str]] = WeakKeyDictionary()  # 
 
 # The toolbox that makes the present call: what a discovery tool finds becomes callable there, through its policy.
 calling: ContextVar["Toolbox | None"] = ContextVar("calling", default=None)
+# The user's answer that came with the present call, for a program that waits for it.
+answer_given: ContextVar[Approval | None] = ContextVar("answer_given", default=None)
 
 
 class Toolbox:
@@ -261,6 +268,7 @@ class Toolbox:
         size_of: Callable[[Tool], int] = definition_tokens,
         watch: Callable[[Tool, ToolResult], None] | None = None,
         begin: Begin | None = None,
+        watch_program: "Callable[[ProgramCall], None] | None" = None,
     ) -> None:
         self.catalog = catalog
         self.policy = policy
@@ -281,6 +289,8 @@ class Toolbox:
         self._surface: dict[str, Tool] = {}
         self._surface_revision = -1
         self._questions: Questions | None = None  # of a loop that tells what the user says
+        self.programs = Programs()
+        self._watch_program = watch_program
         self._look()
         self._renew_surface()
 
@@ -372,8 +382,8 @@ class Toolbox:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether the surface runs tools by `execute_tool`: then the list of tools never grows by what is called."""
-        return EXECUTE_TOOL in self._surface
+        """Whether a tool of the surface runs the others: then the list of tools never grows by what is called."""
+        return any(name in self._surface for name in RUNNERS)
 
     @property
     def active(self) -> tuple[str, ...]:
@@ -471,16 +481,22 @@ class Toolbox:
             if approved != pending.approve():
                 return refusals.other_approval(name)
         agreed = approved is not None and approved == PendingApproval.of(name, given.arguments).approve()
-        token = calling.set(self)
+        token, answered = calling.set(self), answer_given.set(approved)
         try:
             with approved_call(agreed):
                 limited = name not in self._surface
                 result = await self._execution.run(tool, given.arguments, context, limited=limited)
         finally:
             calling.reset(token)
+            answer_given.reset(answered)
         if asks_first(result.value) and current_run.get() is None:  # Pydantic AI asks by itself
             return PendingApproval.of(name, given.arguments, "it asks before this call").as_result()
         return result
+
+    def tell_call(self, call: "ProgramCall") -> None:
+        """Tell whoever watches about a call that a program makes."""
+        if self._watch_program is not None:
+            self._watch_program(call)
 
     # In a loop of your own: definitions and results as plain JSON
 
@@ -527,13 +543,13 @@ class Toolbox:
         name = asked.name or self._finder or ""
         arguments, confirmed = without_confirmed(asked.arguments, self.find(name))
         result = await self.call(name, arguments, context)
-        pending: object = result.value
-        if isinstance(pending, PendingApproval):
+        while isinstance(pending := cast("object", result.value), PendingApproval):  # a program may ask more than once
             agreed = await self._agreed(pending, confirm, confirmed=confirmed)
-            if isinstance(agreed, Approval):
-                result = await self.call(pending.tool, pending.arguments, context, approved=agreed)
-            else:
+            if not isinstance(agreed, Approval):
                 result = agreed
+                break
+            result = await self.call(*pending.next_call, context, approved=agreed)
+            confirmed = False
         found: object = result.value
         names = found.tools if isinstance(found, Discovered) else ()
         if asked.form == "search":
@@ -547,7 +563,7 @@ class Toolbox:
         if confirm is not None:
             agreed = confirm(pending)
             agreed = agreed if isinstance(agreed, bool) else await agreed
-            return pending.approve() if agreed else declined(pending.tool)
+            return pending.approve() if agreed else pending.decline()
         if self._questions is None:
             logger.warning(
                 "%s waits for the user's yes, which nobody tells the toolbox: "
@@ -578,7 +594,9 @@ class Toolbox:
     def snapshot(self) -> dict[str, Any]:
         """The state of this toolbox as JSON: its active tools, and what the user was asked. Policy and role are not."""
         questions = self._questions.snapshot() if self._questions is not None else {}
-        return self._activation.snapshot() | ({"questions": questions} if questions else {})
+        programs = self.programs.snapshot()
+        held = self._activation.snapshot() | ({"questions": questions} if questions else {})
+        return held | ({"programs": programs} if programs else {})
 
     @classmethod
     def restore(
@@ -592,6 +610,7 @@ class Toolbox:
                 toolbox._questions = Questions.restored(questions)
             except (KeyError, TypeError, ValueError) as error:
                 raise SnapshotError("The snapshot has no questions under 'questions'.", hint=_HINT) from error
+        toolbox.programs.restore(mapping(snapshot.get("programs")))
         return toolbox
 
     def handed_to(self, role: str | None = None, *, pinned: Iterable[str] | None = None) -> "Toolbox":

@@ -3,13 +3,14 @@
 import asyncio
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeGuard, cast
 
 import mcp_types
 from mcp import MCPError
 from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
@@ -18,6 +19,7 @@ from mcp.server.models import InitializationOptions
 from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import SecretStr
 
 from toolcrib import credentials
 from toolcrib.catalog.catalog import Catalog
@@ -52,8 +54,10 @@ class Caller:
     role: str | None  # in the policy
     user: str  # whose credentials its calls use
     profile: str | None = None  # None is what clients get that choose none
+    token: SecretStr | None = field(default=None, compare=False, repr=False)  # of OAuth, to be exchanged for others
 
 
+ReportProgress: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 LOCAL = Caller(name="local", role="local", user=credentials.LOCAL)  # the only caller on stdio
 
 
@@ -77,7 +81,10 @@ class CallerContext:
     @classmethod
     def of(cls, request: Context) -> "CallerContext":
         """The caller of this request. Over HTTP the bearer token identifies it."""
-        token = get_access_token()
+        # The user of this very HTTP request; what the SDK keeps for a session is of the one that opened it.
+        scope: Mapping[str, Any] = getattr(request.request, "scope", {})  # of Starlette; there is none on stdio
+        user = scope.get("user")
+        token = user.access_token if isinstance(user, AuthenticatedUser) else get_access_token()
         return cls(token.caller if isinstance(token, CallerToken) else LOCAL, request)
 
     @property
@@ -136,6 +143,9 @@ class Conversation:
     caller: CallerContext
     limits: GatewayLimits = DEFAULT_LIMITS
     questions: "asyncio.Queue[PendingQuestion]" = field(default_factory=lambda: asyncio.Queue[PendingQuestion]())
+    call_seconds: float = 0.0  # how long a call may take at least, whatever is usual
+    latest: tuple[float, float | None, str | None] | None = None  # progress
+    detached: ReportProgress | None = None  # of a task: its request was answered already, and progress goes here
 
     @property
     def name(self) -> str:
@@ -149,12 +159,18 @@ class Conversation:
 
     async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         """Report the progress of the upstream to the client, if the client asked for it."""
-        await self.caller.request.session.report_progress(progress, total, message)
+        self.latest = progress, total, message
+        if self.detached is not None:
+            await self.detached(progress, total, message)
+        else:
+            await self.caller.request.session.report_progress(progress, total, message)
 
     async def answer(self, server: str, question: Question) -> Reply | mcp_types.ErrorData:
         """Pass an upstream's question on to the client, with the name of the server in front of it."""
         refused = _unsupported_reason(question, self.caller.request.session.client_capabilities)
         refused = refused or _too_long(question, self.limits.form_characters)
+        if self.detached is not None and not self.caller.is_modern:
+            refused = NO_REPLY  # the request that could carry the question is answered
         if refused:
             return mcp_types.ErrorData(code=mcp_types.INVALID_REQUEST, message=refused)
         named = _with_server_name(server, question)
@@ -220,6 +236,7 @@ class GatewayServer(Server[None]):
     """Announces to clients of the older protocol which of its lists may change."""
 
     tools_change = False
+    legacy_tasks: mcp_types.ServerTasksCapability | None = None
 
     def create_initialization_options(
         self, notification_options: NotificationOptions | None = None, *more: object, **options: object
@@ -232,8 +249,8 @@ class GatewayServer(Server[None]):
     def get_capabilities(self, *given: Any, **more: Any) -> mcp_types.ServerCapabilities:
         """The SDK says that all lists may change where clients can listen; that of tools does only in sessions."""
         stated = super().get_capabilities(*given, **more)
-        if stated.tools is None or more.get("protocol_version") not in MODERN_PROTOCOL_VERSIONS:
-            return stated
+        if more.get("protocol_version") not in MODERN_PROTOCOL_VERSIONS:
+            return stated.model_copy(update={"tasks": self.legacy_tasks, "extensions": None})
         return stated.model_copy(update={"tools": mcp_types.ToolsCapability(list_changed=False)})
 
 

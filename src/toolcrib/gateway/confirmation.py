@@ -16,7 +16,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import mcp_types
 from mcp import MCPError
@@ -51,9 +51,10 @@ TOO_LONG = (
     "shows whole ({most:,}). Do it in smaller steps, or tell the user."
 )
 TOO_MANY = "{tool} was not called: too many calls wait for the user's yes. Let them run `toolcrib gateway confirm`."
+CALL_UNCHANGED = " Then call it again, unchanged."
 ASK_IN_TERMINAL = (
     "You cannot confirm it, and this client cannot ask its user. Tell them what would happen.\n"
-    "They can allow it with `toolcrib gateway confirm` in a terminal. Then call it again, unchanged."
+    f"They can allow it with `toolcrib gateway confirm` in a terminal.{CALL_UNCHANGED}"
 )
 ASK_ELSEWHERE = (
     "You cannot confirm it, and this client cannot ask its user. Tell them what would happen,\n"
@@ -109,7 +110,8 @@ class Confirmations:
 def question(pending: PendingApproval) -> str:
     """The text that the user reads: all arguments, and what cannot be seen written out."""
     reason = f" You are asked because {pending.reason}." if pending.reason else ""
-    return f"Allow {pending.tool} to run with these arguments?{reason}\n{exact_json(pending.arguments)}"
+    asked = f"Allow {pending.tool} to run with these arguments?{reason}\n{exact_json(pending.arguments)}"
+    return asked if pending.pause is None else f"{asked}\nA program calls it and waits there:\n{pending.pause.listing}"
 
 
 def input_required(pending: PendingApproval, state: str) -> mcp_types.InputRequiredResult:
@@ -159,8 +161,8 @@ async def ask_user(
     params: mcp_types.CallToolRequestParams,
     code: str | None,
     ways: Confirmations,
-) -> Answer | Literal[True]:
-    """Ask by the means that the client supports. Gives True if the user agreed, otherwise what to answer.
+) -> Answer | bool:
+    """Ask by the means that the client supports. Gives the user's answer, otherwise what the client is told.
 
     `binding` stands for the tool as it is defined now, with these arguments.
     """
@@ -177,12 +179,12 @@ async def ask_user(
         return input_required(pending, forms.ask(binding, caller.name))
     if not forms.take(params.request_state, binding, caller.name):
         return refusal(TOO_OLD, pending)
-    return is_confirmed((params.input_responses or {}).get(KEY)) or refusal(DECLINED, pending)
+    return is_confirmed((params.input_responses or {}).get(KEY))
 
 
 async def _ask_in_terminal(
     pending: PendingApproval, binding: str, caller: CallerContext, ways: Confirmations, length: int
-) -> Answer | Literal[True]:
+) -> Answer | bool:
     """Take the answer that was given in a terminal; without one, let the call wait for it."""
     where, most = "a terminal", ways.limits.terminal_characters
     if caller.can_elicit and (ways.terminal is None or length > most):
@@ -194,7 +196,7 @@ async def _ask_in_terminal(
     try:
         answer = await asyncio.to_thread(ways.terminal.take, caller=caller.name, binding=binding)
         if answer is not None:
-            return answer or refusal(DECLINED, pending)
+            return answer
         waits = await asyncio.to_thread(
             ways.terminal.ask,
             caller=caller.name,
@@ -210,14 +212,16 @@ async def _ask_in_terminal(
 
 
 def _refused(pending: PendingApproval, next_step: str) -> mcp_types.CallToolResult:
+    if pending.pause is not None:
+        next_step = next_step.removesuffix(CALL_UNCHANGED)  # the program is not run again: it goes on
     return text_result(pending.as_result(next_step=next_step).text, failed=True)
 
 
-async def _ask_in_session(pending: PendingApproval, caller: CallerContext, seconds: float) -> Answer | Literal[True]:
+async def _ask_in_session(pending: PendingApproval, caller: CallerContext, seconds: float) -> Answer | bool:
     """In the older protocol the form is sent while the call waits."""
     try:
         async with asyncio.timeout(seconds):
             answer = await caller.request.session.elicit_form(question(pending), FORM, caller.request.request_id)
     except (TimeoutError, MCPError, NoBackChannelError):
         return refusal(NOT_ASKED, pending)
-    return is_confirmed(answer) or refusal(DECLINED, pending)
+    return is_confirmed(answer)

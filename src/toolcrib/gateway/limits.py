@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, cast
 
+from toolcrib.discovery.program.limits import CodeLimits
 from toolcrib.errors import GatewayError, did_you_mean
 from toolcrib.serving import Options
 from toolcrib.sources.mcp.config import McpLimits
@@ -20,10 +21,14 @@ class GatewayLimits:
     terminal_characters: int = 200_000  # of arguments in a terminal
     result_characters: int = 50_000  # of one result, about 12,000 tokens; the rest is read on demand
     kept_results_characters: int = 64_000_000  # of long results that are kept for that
+    task_after_seconds: float = 2.0  # a call that is not done by then becomes a task, for clients that take tasks
+    task_seconds: float = 3_600.0  # how long the call of a task may take
     startup_wait_seconds: float = 5.0  # how long the first searches wait for servers without cached tools
 
 
 DEFAULT_LIMITS = GatewayLimits()
+DEFAULT_PROGRAMS = CodeLimits()
+_PROGRAM = "program_"  # before the names of `CodeLimits`
 _OF_HTTP = ("requests_per_second", "burst", "body_bytes")
 
 
@@ -34,6 +39,7 @@ class ChosenLimits:
     gateway: GatewayLimits
     servers: dict[str, Any]  # of `McpLimits`
     http: dict[str, Any]  # of `Options`
+    programs: CodeLimits = DEFAULT_PROGRAMS
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "ChosenLimits":
@@ -41,13 +47,17 @@ class ChosenLimits:
         own = {one.name: one.type for one in fields(GatewayLimits)}
         servers = {one.name: one.type for one in fields(McpLimits)}
         http = {one.name: one.type for one in fields(Options) if one.name in _OF_HTTP}
-        known = {**own, **servers, **http}
+        programs = {f"{_PROGRAM}{one.name}": one.type for one in fields(CodeLimits) if one.type in (int, float)}
+        known = {**own, **servers, **http, **programs}
         parts = (text.partition("=") for text in texts)
         chosen: dict[str, Any] = {name: _number(name, value, known) for name, _, value in parts}
         return cls(
             gateway=GatewayLimits(**{name: value for name, value in chosen.items() if name in own}),
             servers={name: value for name, value in chosen.items() if name in servers},
             http={name: value for name, value in chosen.items() if name in http},
+            programs=CodeLimits(
+                **{name.removeprefix(_PROGRAM): value for name, value in chosen.items() if name in programs}
+            ),
         )
 
 

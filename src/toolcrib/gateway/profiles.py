@@ -17,7 +17,7 @@ from toolcrib.policy.reading import Part, RuleSpec, rules_of
 from toolcrib.tools.tool import Tool
 from toolcrib.yaml_file import Problem, YamlDocument
 
-SurfaceName: TypeAlias = Literal["search", "browse"]
+SurfaceName: TypeAlias = Literal["search", "browse", "code"]
 DEFAULT = "default"
 
 

@@ -9,14 +9,14 @@ import json
 import logging
 import time
 from collections import Counter, OrderedDict
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import mcp_types
 from mcp import MCPError
@@ -26,10 +26,16 @@ from pydantic import ValidationError
 
 from toolcrib.catalog.approvals import Quarantine, pin_of, write_json
 from toolcrib.catalog.catalog import Catalog
+from toolcrib.credentials import acting_for
 from toolcrib.discovery.confirmation import PendingApproval
+from toolcrib.discovery.program.limits import DEFAULT_LIMITS, CodeLimits
+from toolcrib.discovery.program.paused import RUN_CODE
+from toolcrib.discovery.program.run import ProgramCall
 from toolcrib.discovery.render import label
 from toolcrib.discovery.surfaces.browse import browse_surface
+from toolcrib.discovery.surfaces.code import code_surface
 from toolcrib.discovery.surfaces.display import SOURCE, missing_sources
+from toolcrib.discovery.surfaces.search import SEARCH_NAME
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.errors import GatewayError
 from toolcrib.gateway.clients import (
@@ -42,30 +48,45 @@ from toolcrib.gateway.clients import (
     LegacySessions,
     SuspendedCalls,
 )
-from toolcrib.gateway.confirmation import Answer, Confirmations, PendingConfirmations, ask_user, pop_code, with_code
+from toolcrib.gateway.confirmation import (
+    DECLINED,
+    TOO_OLD,
+    Answer,
+    Confirmations,
+    PendingConfirmations,
+    ask_user,
+    pop_code,
+    with_code,
+)
+from toolcrib.gateway.large_results import LargeResults
 from toolcrib.gateway.limits import GatewayLimits
 from toolcrib.gateway.pending import WaitingCalls
 from toolcrib.gateway.profiles import Profile, SurfaceName, all_rules, check_servers, chosen
+from toolcrib.gateway.programs import WaitingPrograms
 from toolcrib.gateway.resources import Reader, Resources, page
 from toolcrib.gateway.rules import RuleWatch
 from toolcrib.gateway.status import Activity, StatusFile
 from toolcrib.gateway.subscriptions import Subscriptions
 from toolcrib.gateway.surface import (
     CALLERS,
+    CODE_INSTRUCTIONS,
     INSTRUCTIONS,
-    LargeResults,
     found_definition,
     gateway_surface,
+    refusal,
     surface_definition,
     text_result,
 )
+from toolcrib.gateway.tasks import EXTENSION, LEGACY_CAPABILITY, CallTask, Tasks, UpdateTaskParams
 from toolcrib.policy.policy import Decision, Policy, Rule
 from toolcrib.search.index import ToolIndex
 from toolcrib.search.interface import SearchIndex
 from toolcrib.sources.mcp.config import McpServer
 from toolcrib.sources.mcp.source import McpSource, McpToolCall
+from toolcrib.sources.mcp.users import acting_with
 from toolcrib.sources.names import SEPARATOR
 from toolcrib.sources.source import Source, SourceGroup
+from toolcrib.stores.store import Store
 from toolcrib.tools.result import ToolResult
 from toolcrib.tools.schema import items, mapping
 from toolcrib.tools.tool import Tool
@@ -163,10 +184,17 @@ class ToolCache:
         return self._folder / f"{sha256(identity.encode()).hexdigest()[:32]}.json"
 
 
-SURFACES: Mapping[SurfaceName, Callable[..., tuple[Tool, ...]]] = {"search": gateway_surface, "browse": browse_surface}
+SURFACES: Mapping[SurfaceName, Callable[..., tuple[Tool, ...]]] = {
+    "search": gateway_surface,
+    "browse": browse_surface,
+    "code": code_surface,
+}
 _MOST_CALLERS = 1_000  # whose toolboxes are kept: they are made anew in a moment
+_RUNNING = (*CALLERS, RUN_CODE)  # the tools of a surface that run others
 _TOOL_LIST_TTL_MILLISECONDS = 3_600_000
 SEARCH = "search_tools"
+Params = TypeVar("Params")
+Reply = TypeVar("Reply")
 TRUSTED = (
     "Tell the user once: the tools of these servers were trusted as they are, without review: {sources}."
     " `toolcrib gateway review` shows them."
@@ -199,6 +227,8 @@ class Gateway:
         status_file: StatusFile | None = None,
         profiles: Mapping[str, Profile] | None = None,
         profile: str | None = None,
+        programs: Store | None = None,
+        program_limits: CodeLimits = DEFAULT_LIMITS,
     ) -> None:
         self.sources = sources
         self.quarantine = quarantine
@@ -219,10 +249,13 @@ class Gateway:
             let_models_confirm=let_models_confirm,
             limits=self._limits,
         )
+        self._programs = WaitingPrograms(programs)
+        self._program_limits = program_limits
         self.activity = Activity()
         self.status_file = status_file
         self._large = LargeResults(self._limits)
         self._suspended = SuspendedCalls()
+        self.tasks = Tasks(self._limits)
         self._startup_wait = StartupWait(quarantine.catalog, self._limits.startup_wait_seconds)
         self.saving: list[asyncio.Task[None]] = []  # each task ends when the tools of its source are cached
         self._toolboxes: OrderedDict[Caller, Toolbox] = OrderedDict()
@@ -241,23 +274,34 @@ class Gateway:
             "toolcrib",
             version=version("toolcrib"),
             title="Toolcrib gateway",
-            instructions=INSTRUCTIONS,
+            instructions=CODE_INSTRUCTIONS if surface == "code" else INSTRUCTIONS,
             cache_hints={"tools/list": CacheHint(ttl_ms=_TOOL_LIST_TTL_MILLISECONDS)},
             lifespan=self._lifespan,
             get_tool_input_schema=self._schema,
             on_list_tools=self._list_tools,
-            on_call_tool=self._call_tool,
-            on_list_resources=self._list_resources,
-            on_list_resource_templates=self._list_templates,
-            on_read_resource=self._read_resource,
-            on_list_prompts=self._list_prompts,
-            on_get_prompt=self._get_prompt,
-            on_completion=self._complete,
-            on_subscribe_resource=self._subscribe,
-            on_unsubscribe_resource=self._unsubscribe,
+            on_call_tool=_as_caller(self._call_tool),
+            on_list_resources=_as_caller(self._list_resources),
+            on_list_resource_templates=_as_caller(self._list_templates),
+            on_read_resource=_as_caller(self._read_resource),
+            on_list_prompts=_as_caller(self._list_prompts),
+            on_get_prompt=_as_caller(self._get_prompt),
+            on_completion=_as_caller(self._complete),
+            on_subscribe_resource=_as_caller(self._subscribe),
+            on_unsubscribe_resource=_as_caller(self._unsubscribe),
             on_subscriptions_listen=self._listen,
         )
         self.server.tools_change = activate
+        self.server.legacy_tasks = LEGACY_CAPABILITY
+        self.server.extensions = {EXTENSION: {}}
+        self.server.middleware.append(self.tasks.middleware)
+        for method, kind, handler in (
+            ("tasks/get", mcp_types.GetTaskRequestParams, self.tasks.get),
+            ("tasks/cancel", mcp_types.CancelTaskRequestParams, self.tasks.cancel),
+            ("tasks/update", UpdateTaskParams, self.tasks.update),
+            ("tasks/result", mcp_types.GetTaskPayloadRequestParams, self.tasks.result),
+            ("tasks/list", mcp_types.PaginatedRequestParams, self.tasks.list),
+        ):
+            self.server.add_request_handler(method, kind, cast("Any", handler))  # each takes its own parameters
 
     def profile_of(self, caller: Caller) -> Profile:
         """The profile that a caller has chosen, or that is for those who chose none."""
@@ -274,14 +318,25 @@ class Gateway:
     def _make_toolbox(self, caller: Caller) -> Toolbox:
         profile = self.profile_of(caller)
         surface = SURFACES[profile.surface or self._surface]
-        return Toolbox(
+        if surface is code_surface:
+            surface = partial(code_surface, limits=self._program_limits)
+        toolbox = Toolbox(
             self.quarantine.catalog,
             self._index,
             policy=self._policies[profile.name],
             role=caller.role,
             surface=partial(surface, sources=self.sources.states),
             timeout_seconds=None,  # each source has its own time limit and reports more about it
+            watch_program=self._count_inner,
         )
+        toolbox.programs.owner = f"gateway\n{caller.profile or ''}/{caller.name}"
+        return toolbox
+
+    def _count_inner(self, call: ProgramCall) -> None:
+        """Count a call that a program made."""
+        tool = self.quarantine.catalog.get(call.tool) if call.tool in self.quarantine.catalog else None
+        if tool is not None and call.result is not None and not isinstance(call.result.value, PendingApproval):
+            self.activity.note_call(tool.source, call.took_ms / 1_000, failed=call.result.failed)
 
     # Lifespan
 
@@ -320,6 +375,7 @@ class Gateway:
             await asyncio.gather(*self.saving, return_exceptions=True)
             await self._startup_wait.end()
             await self._suspended.cancel_all()
+            await self.tasks.close()
             self.quarantine.close()
             if self.confirmations.terminal is not None:
                 with suppress(GatewayError):  # what nobody could write needs no cleaning
@@ -346,7 +402,9 @@ class Gateway:
         caller = CallerContext.of(ctx)
         session = self._legacy.of(caller) if self._legacy else None
         codes = self.confirmations.let_models_confirm and not caller.can_elicit
-        listed = [_surface_tool(tool, codes=codes) for tool in self.toolbox(caller.caller).surface]
+        listed = [
+            _surface_tool(tool, codes=codes, tasks=not caller.is_modern) for tool in self.toolbox(caller.caller).surface
+        ]
         found = session.list_found() if session else ()
         return mcp_types.ListToolsResult(
             tools=[*listed, *(found_definition(tool, self._policy.risk_of(tool)) for tool in found)]
@@ -364,40 +422,74 @@ class Gateway:
         of_surface = name in (tool.name for tool in toolbox.surface)
         if not of_surface and name not in (tool.name for tool in (session.found if session else ())):
             raise MCPError(mcp_types.INVALID_PARAMS, f"There is no tool named {name[:80]!r}.")
-        arguments = dict(params.arguments or {})
-        code = pop_code(arguments) if name in CALLERS and self.confirmations.let_models_confirm else None
+        arguments = self._programs.answered(name, dict(params.arguments or {}), params.request_state)
+        await self._programs.load(toolbox, arguments, caller.name)
+        code = pop_code(arguments) if name in _RUNNING and self.confirmations.let_models_confirm else None
         self.quarantine.refresh()
         if of_surface:
             await self._startup_wait.wait(name, arguments)
         if session and of_surface:
             session.evict_unused()
-        if refusal := self.rules.refusal():
-            return text_result(refusal, failed=True)
+        if refused := self.rules.refusal():
+            return text_result(refused, failed=True)
         if of_surface and (unavailable := self._unavailable(toolbox, arguments.get("name"))):
             return text_result(unavailable, failed=True)
-        conversation = Conversation(caller, self._limits)
+        as_task = (name in CALLERS or not of_surface) and self.tasks.wants(caller, params)
+        conversation = Conversation(caller, self._limits, call_seconds=self._limits.task_seconds if as_task else 0.0)
         call = toolbox.call(name, arguments, conversation)
         # Only upstream tools ask questions, and only the newer protocol requires the call to be suspended meanwhile.
-        may_suspend = caller.is_modern and (name in CALLERS or not of_surface)
+        may_suspend = caller.is_modern and (name in _RUNNING or not of_surface)
         began = time.monotonic()
-        result = await (self._suspended.begin(call, conversation, params) if may_suspend else call)
+
+        def finish(done: ToolResult) -> mcp_types.CallToolResult:
+            self._count(toolbox, name, arguments, done, began)
+            answer = self._answer(done, caller, self._called(toolbox, name, arguments))
+            assert isinstance(answer, mcp_types.CallToolResult)
+            return answer
+
+        async def run(call: Coroutine[Any, Any, ToolResult]) -> ToolResult | mcp_types.InputRequiredResult | CallTask:
+            if as_task:
+                return await self.tasks.begin(call, conversation, params, finish)
+            return await (self._suspended.begin(call, conversation, params) if may_suspend else call)
+
+        result = await run(call)
+        if isinstance(result, CallTask):
+            return self.tasks.answer(caller, result)
         self._count(toolbox, name, arguments, result, began)
         if session and isinstance(result, ToolResult):
             await session.add_found(name, result, caller)
-        if isinstance(result, ToolResult) and isinstance(result.value, PendingApproval):
+        kept = "resume" in arguments  # the program that waits
+        while isinstance(result, ToolResult) and isinstance(result.value, PendingApproval):
             pending = result.value
+            if not kept:
+                await self._programs.keep(pending, caller.name)
             binding = _binding(pending, toolbox)
             confirmed = await ask_user(pending, binding, caller, params, code, self.confirmations)
             if not isinstance(confirmed, bool):
+                self._programs.asked(getattr(confirmed, "request_state", None), pending)
                 return confirmed
-            self.activity.note_approval(pending.tool, caller.name)
-            call = toolbox.call(pending.tool, pending.arguments, conversation, approved=pending.approve())
+            reply = pending.approve() if confirmed else pending.decline()
+            if isinstance(reply, ToolResult):
+                return refusal(DECLINED, pending)
+            if not await self._programs.take(pending, caller.name):
+                return refusal(TOO_OLD, pending)
+            if confirmed:
+                self.activity.note_approval(pending.tool, caller.name)
+            # A program may ask more than once; this question is answered, and the next one has to be asked anew.
+            params, code, kept = params.model_copy(update={"request_state": None}), None, False
+            next_name, next_arguments = pending.next_call
+            call = toolbox.call(next_name, next_arguments, conversation, approved=reply)
             began = time.monotonic()
-            result = await (self._suspended.begin(call, conversation, params) if may_suspend else call)
+            result = await run(call)
+            if isinstance(result, CallTask):
+                return self.tasks.answer(caller, result)
             self._count(toolbox, name, arguments, result, began)
-        if name == SEARCH and isinstance(result, ToolResult) and (notices := self._notices()):
+        if name in (SEARCH, SEARCH_NAME) and isinstance(result, ToolResult) and (notices := self._notices()):
             result = replace(result, text="\n".join([result.text, *notices]))
-        return self._answer(result, caller, self._called(toolbox, name, arguments))
+        answer = self._answer(result, caller, self._called(toolbox, name, arguments))
+        if params.task is not None and as_task and isinstance(answer, mcp_types.CallToolResult):
+            return self.tasks.answer(caller, self.tasks.completed(conversation, answer, params))
+        return answer
 
     # Resources and prompts
 
@@ -452,8 +544,8 @@ class Gateway:
         """A caller who lists or reads resources or prompts, once the servers have had time to start."""
         self.quarantine.refresh()
         await self._startup_wait.wait(SEARCH, {})
-        if refusal := self.rules.refusal():
-            raise MCPError(mcp_types.INVALID_REQUEST, refusal)
+        if refused := self.rules.refusal():
+            raise MCPError(mcp_types.INVALID_REQUEST, refused)
         caller = CallerContext.of(ctx)
         self._subscriptions.add_session(caller)
         return Reader(self.toolbox(caller.caller), caller.name)
@@ -505,6 +597,17 @@ class Gateway:
         return self._large.fit(answer, caller.name)
 
 
+def _as_caller(handler: Callable[[Context, Params], Awaitable[Reply]]) -> Callable[[Context, Params], Awaitable[Reply]]:
+    """A handler that works for its caller: with the credentials of theirs, and of nobody else."""
+
+    async def handle(ctx: Context, params: Params) -> Reply:
+        caller = CallerContext.of(ctx).caller
+        with acting_for(caller.user), acting_with(caller.token):
+            return await handler(ctx, params)
+
+    return handle
+
+
 def _counted(tools: Mapping[str, int]) -> str:
     """Sources with the number of their tools."""
     return ", ".join(f"{label(name.partition(':')[2])} ({number})" for name, number in sorted(tools.items()))
@@ -516,7 +619,10 @@ def _binding(pending: PendingApproval, toolbox: Toolbox) -> str:
     return f"{pending.digest} {pin_of(tool).digest if tool else ''}"
 
 
-def _surface_tool(tool: Tool, *, codes: bool) -> mcp_types.Tool:
-    runs = tool.name in CALLERS
+def _surface_tool(tool: Tool, *, codes: bool, tasks: bool) -> mcp_types.Tool:
+    """The definition of a surface tool; in the older protocol it says whether its calls can be tasks."""
+    runs = tool.name in _RUNNING
     schema = with_code(tool.parameters) if runs and codes else tool.parameters
-    return surface_definition(tool, schema, runs=runs)
+    shown = surface_definition(tool, schema, runs=runs)
+    execution = mcp_types.ToolExecution(task_support="optional") if tool.name in CALLERS and tasks else None
+    return shown.model_copy(update={"execution": execution})

@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import Field
 
 from toolcrib.errors import GatewayError
+from toolcrib.gateway.oauth import OAuthSpec
 from toolcrib.gateway.profiles import Profile, ProfileSpec, profile_problems, profiles_of
 from toolcrib.policy.reading import Part
 from toolcrib.yaml_file import Problem, YamlDocument, validate
@@ -18,6 +19,7 @@ class SetupFile(Part):
     """The keys of the file."""
 
     profiles: dict[str, ProfileSpec] = Field(default_factory=dict[str, ProfileSpec])
+    oauth: OAuthSpec | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +27,7 @@ class Setup:
     """What the file says."""
 
     profiles: Mapping[str, Profile] = field(default_factory=dict[str, Profile])
+    oauth: OAuthSpec | None = None  # over HTTP, tokens of an authorization server are taken, too
 
 
 def read_setup(path: Path) -> Setup:
@@ -37,7 +40,7 @@ def read_setup(path: Path) -> Setup:
     file, problems = validate(document, SetupFile, _problems)
     if file is None or problems:
         raise GatewayError(document.report(problems), hint=HINT)
-    return Setup(profiles=profiles_of(file.profiles, document))
+    return Setup(profiles=profiles_of(file.profiles, document), oauth=file.oauth)
 
 
 def _problems(file: SetupFile) -> Iterator[Problem]:

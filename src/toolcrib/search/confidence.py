@@ -38,6 +38,10 @@ class Calibration:
         """How likely any tool of the catalog serves the query."""
         return _probability(self._serves, confidence_features)
 
+    def p_agreed(self, agreement_features: Floats) -> float:
+        """How likely the first tool is the right one, now that it was held against the words of the request."""
+        return _probability(self._agreed, agreement_features)
+
     def small_talk(self, query: Vectors) -> float:
         """How much a query resembles small talk, -1..1; defined for the vectors of the built-in embedder only."""
         line, offset = self._small_talk
@@ -55,6 +59,10 @@ class Calibration:
     @cached_property
     def _serves(self) -> Network:
         return Network.read(self._path, "serves")
+
+    @cached_property
+    def _agreed(self) -> Network:
+        return Network.read(self._path, "agreed")
 
     @cached_property
     def _small_talk(self) -> tuple[Vectors, float]:

@@ -16,11 +16,19 @@ from toolcrib.search.embedders.embedder import Embedder
 from toolcrib.search.kernels.rows import Places, Vectors
 from toolcrib.search.lexical import LexicalIndex, QueryTerm
 from toolcrib.search.rerank import LateInteraction
-from toolcrib.search.result import MAX_COMPANIONS, Hit, companion_reason, likely_hits, match_reason, with_companions
+from toolcrib.search.result import (
+    MAX_COMPANIONS,
+    Hit,
+    companion_reason,
+    likely_hits,
+    match_reason,
+    safe_first,
+    with_companions,
+)
 from toolcrib.search.saved import Arrays, check, packed, taken, unpacked
-from toolcrib.search.text import words
+from toolcrib.search.text import is_identifier, words
 from toolcrib.search.usage import Usage, moved_toward
-from toolcrib.tools.tool import Tool
+from toolcrib.tools.tool import Risk, Tool
 
 # What an index follows: a catalog, or a filtered part of it.
 
@@ -107,6 +115,10 @@ class Corpus:
         """The tool with this id."""
         return self._tools[tool_id]
 
+    def read(self, tool_ids: Sequence[int]) -> str:
+        """The name of the first of these tools; their words are read."""
+        return self._tools[tool_ids[0]].name
+
     @property
     def order(self) -> Places:
         """The place of each id among tools with equal scores: that of its name, whatever was added first."""
@@ -128,8 +140,14 @@ class Corpus:
         if alike := self._spelled.get(whole):
             exact = self._ids.get(query.strip())
             return sorted(alike, key=lambda tool_id: (tool_id != exact, self._tools[tool_id].name))
-        named = dict.fromkeys(self._ids[token] for token in names_in(query) if token in self._ids)
+        named = dict.fromkeys(tool_id for token in names_in(query) for tool_id in self._called(token))
         return [tool_id for tool_id in named if len(words(self._tools[tool_id].name)) > 1]
+
+    def _called(self, token: str) -> list[int]:
+        """The tools that an identifier names: `get_page` also names `getPage`, where nothing has just that name."""
+        if token in self._ids:
+            return [self._ids[token]]
+        return list(self._spelled.get(" ".join(words(token)), ())) if is_identifier(token) else []
 
     def apply(self, removed: Sequence[str], added: Sequence[Tool]) -> None:
         """Remove and add tools: many at a time cost little more than one."""
@@ -306,6 +324,7 @@ def hits_of(
 ) -> tuple[Hit, ...]:
     """The hits, with the companions of the best of them."""
     best = ranking[: limit + MAX_COMPANIONS]  # companions may be among them
+    best = safe_first(best, {n for n, _ in best if corpus.tool(n).risk is Risk.DESTRUCTIVE}, limit)
     tools = {corpus.tool(tool_id).name: tool_id for tool_id, _ in best}
     scored = list(zip(tools, [score for _, score in best], strict=True))
     companions = {

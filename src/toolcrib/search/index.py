@@ -137,9 +137,10 @@ class ToolIndex:
         """
         began = perf_counter()
         limit = clamp_limit(limit)
-        if (empty := without_search(query, limit)) is not None:
+        options = options or self._options
+        if (empty := without_search(query, limit, options)) is not None:
             return empty
-        pending = self._start(query, options or self._options, where)
+        pending = self._start(query, options, where)
         with self._lock:
             result, answer = self._finish(pending)
             hits = hits_of(self._corpus, self._usage, result.words.matches[0].terms, answer.ranking, limit, where)
@@ -187,7 +188,7 @@ class ToolIndex:
         with self._lock:
             tool_id = self._tool_id(name)
             result, answer = self._finish(pending)
-            tool = self._explained(tool_id, query, result)
+            tool = self._explained(tool_id, pending.query.text, result)
             return explanation(pending.query, result, answer, tool, self._corpus.meanings, pending.warnings)
 
     def similar(self, name: str, *, limit: int = 5) -> tuple[Hit, ...]:
@@ -242,7 +243,7 @@ class ToolIndex:
             warnings = self._catch_up(is_lexical=options.arms == "lexical")
             strategy = strategy_for(len(self._corpus), self._strategies)
             query = self._runner.start(text, options, strategy, self._allowed(where))
-            pending = _Pending(query, where, self._changes, warnings)
+            pending = _Pending(text, query, where, self._changes, warnings)
         if not query.needs_vectors and not (complete and options.arms == "both"):
             return pending
         # Outside the lock: this may be a call over the network, and other searches need not wait for it.
@@ -259,7 +260,11 @@ class ToolIndex:
         named = self._corpus.ids_named_in(query.text)
         if where is not None:
             named = [tool_id for tool_id in named if where(self._corpus.tool(tool_id))]
-        return result, decide(query, result, named, tools=len(self._corpus))
+        learned = [self._corpus.tool_id(name) for name in self._usage.led_to(pending.text)]
+        there = [tool_id for tool_id in learned if tool_id is not None]
+        if where is not None:
+            there = [tool_id for tool_id in there if where(self._corpus.tool(tool_id))]
+        return result, decide(query, result, named, tools=len(self._corpus), learned=there)
 
     def _explained(self, tool_id: int, query: str, result: FusedResult) -> ExplainedTool:
         corpus = self._corpus
@@ -320,6 +325,7 @@ class ToolIndex:
 class _Pending(NamedTuple):
     """A query between its two halves."""
 
+    text: str  # as it was asked
     query: PendingQuery
     where: ToolFilter | None
     changes: int  # how many the index had applied at the lexical pass

@@ -25,7 +25,7 @@ from toolcrib.search.dense import parameter_texts
 from toolcrib.search.kernels.plain import leads
 from toolcrib.search.kernels.rows import Floats64, GrowingRows, Places
 from toolcrib.search.saved import Arrays, check, check_below, check_blocks, packed, pieces, taken, unpacked
-from toolcrib.search.text import brands, content_words, is_unspaced, word_terms, words
+from toolcrib.search.text import brands, content_words, is_unspaced, without_clitics, word_terms, words
 from toolcrib.search.typos import Vocabulary, corrected, is_one_edit_apart
 from toolcrib.tools.tool import Tool
 
@@ -57,7 +57,7 @@ class QueryTerm(NamedTuple):
 
 def query_words(text: str, frequency: Mapping[str, int]) -> list[str]:
     """The content words of a query, each once; `frequency` holds the terms of the tools."""
-    content = list(content_words(text))
+    content = list(content_words(without_clitics(text)))
     for name, opened in brands(text).items():
         if any(term in frequency for term in word_terms(name)):  # tools are indexed with `github` as one word, too
             content = list(dict.fromkeys([*(word for word in content if word not in opened), name]))

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.errors import SearchInputError
+from toolcrib.search.agreement import MOST_CANDIDATES, Ranked, agreement_features
 from toolcrib.search.confidence import Calibration, Ranking, confidence_features
-from toolcrib.search.dense import ABSENT, DEPTH, Similarity
+from toolcrib.search.dense import ABSENT, DEPTH, Floats, Similarity
 from toolcrib.search.embedders.builtin import BuiltinEmbedder
 from toolcrib.search.embedders.embedder import Embedder
 from toolcrib.search.fusion import Fusion, collect_candidates, rerank_depth
@@ -26,9 +27,10 @@ from toolcrib.search.lexical import (
     lexical_features,
     with_typos_fixed,
 )
+from toolcrib.search.negation import wanted
 from toolcrib.search.rerank import LateInteraction
 from toolcrib.search.result import Explanation, Path, SearchResult
-from toolcrib.search.text import split_request, words
+from toolcrib.search.text import is_identifier, split_request, words
 
 MAX_LIMIT = 100
 
@@ -97,8 +99,14 @@ class LexicalPass(NamedTuple):
     is_sufficient: bool = False  # no need to embed the query
 
 
+def errand_in(query: str) -> str:
+    """What of a query is searched for: not what it forbids."""
+    return wanted(query) or query
+
+
 def texts_of(query: str, options: SearchOptions, strategy: Strategy) -> tuple[str, ...]:
-    """The query, then its parts where these are searched one by one."""
+    """What is searched for, then its parts where these are searched one by one."""
+    query = errand_in(query)
     return (query, *(split_request(query) if options.decompose and strategy.decompose else ()))
 
 
@@ -109,6 +117,7 @@ class PendingQuery(NamedTuple):
     options: SearchOptions
     strategy: Strategy
     words: LexicalPass
+    forbids_something: bool = False  # and asks for something, too
 
     @property
     def needs_vectors(self) -> bool:
@@ -144,6 +153,10 @@ class Arms(Protocol):
     @property
     def meanings(self) -> LateInteraction: ...
 
+    def read(self, tool_ids: Sequence[int]) -> str:
+        """The name of the first of these tools; from then on `meanings` has the words of all of them."""
+        ...
+
     @property
     def order(self) -> Places | None:
         """The place of each tool id among tools with equal scores; None for the order of the ids."""
@@ -167,20 +180,51 @@ class QueryRunner:
         self, text: str, options: SearchOptions, strategy: Strategy, allowed: NDArray[np.bool_] | None = None
     ) -> PendingQuery:
         """Split the query into parts and run the lexical pass."""
-        words = self.lexical_pass(texts_of(text, options, strategy), allowed, strategy)
-        return PendingQuery(text, options, strategy, words)
+        texts = texts_of(text, options, strategy)
+        words = self.lexical_pass(texts, allowed, strategy)
+        return PendingQuery(texts[0], options, strategy, words, forbids_something=texts[0] != text)
 
     def finish(self, query: PendingQuery, vectors: Vectors | None) -> FusedResult:
         """Rank the tools; `vectors` are those of the query and of its parts, or None to go by words alone."""
-        words = query.words
+        result = self.ranked(query, vectors)
+        if query.options.arms != "both" or not result.ranking or not words(query.text):
+            return result
+        agreed = self._calibration.p_agreed(self.agreement(query, result))
+        # Held down, never raised: a vague request agrees with many tools.
+        return result._replace(confidence=min(result.confidence, agreed))
+
+    def ranked(self, query: PendingQuery, vectors: Vectors | None) -> FusedResult:
+        """The ranking, with the confidence of the arms."""
+        found = query.words
         if vectors is None:
-            return self.lexical_only(words)
+            return self.lexical_only(found)
         if query.options.arms == "dense":
-            return self.dense_only(words, vectors)
-        fused = self.fused(words, vectors, query.strategy)
-        if words.is_sufficient:  # the query was embedded for an explanation, and that has no influence
-            return self.lexical_only(words)._replace(similarity=fused.similarity, vector=fused.vector)
+            return self.dense_only(found, vectors)
+        fused = self.fused(found, vectors, query.strategy)
+        if found.is_sufficient:  # the query was embedded for an explanation, and that has no influence
+            return self.lexical_only(found)._replace(similarity=fused.similarity, vector=fused.vector)
         return fused
+
+    def agreement(self, query: PendingQuery, result: FusedResult) -> Floats:
+        """What tells whether the first tool of a ranking is the one asked for."""
+        tool_ids = [tool_id for tool_id, _ in result.ranking[: 1 + MOST_CANDIDATES]]
+        # An explanation has vectors where the search had none: they may not count.
+        is_lexical = result.path == "lexical"
+        vector = None if is_lexical else result.vector
+        ranked = Ranked(
+            tool_ids=tool_ids,
+            name=self._arms.read(tool_ids),
+            confidence=result.confidence,
+            answerable=result.answerable,
+            is_lexical=is_lexical,
+            shares=[share for _, share in result.ranking[:5]],
+            similarity=SILENT if is_lexical else result.similarity,
+            small_talk=self._small_talk(vector),
+        )
+        return agreement_features(self._arms.meanings, query.words.corrected[0], ranked, query.words.features)
+
+    def _small_talk(self, vector: Vectors | None) -> float:
+        return self._calibration.small_talk(vector) if self._detects_small_talk and vector is not None else 0.0
 
     def lexical_pass(self, texts: Sequence[str], allowed: NDArray[np.bool_] | None, strategy: Strategy) -> LexicalPass:
         """Run the lexical arm."""
@@ -239,7 +283,7 @@ class QueryRunner:
             )
         ]
         ranking = self._fusion.ranking(candidates[0], candidates[1:], self._arms.order)
-        small_talk = self._calibration.small_talk(vectors[0]) if self._detects_small_talk else 0.0
+        small_talk = self._small_talk(vectors[0])
         features_of_ranking = confidence_features(candidates[0], ranking, len(others), small_talk)
         is_blended = strategy is not None and words.confidence > strategy.blended_above
         return FusedResult(
@@ -266,6 +310,9 @@ def _visible(match: LexicalMatch, allowed: NDArray[np.bool_] | None) -> LexicalM
 
 # From a ranking to the answer: tools called by name come first, and where probably nothing fits there is none.
 
+FORBIDDING_ASKS = 0.3  # who says what not to do besides is hardly making conversation
+UNKNOWN_NAME = 0.5  # confidence at most, where a request begins with the name of a tool that there is not
+LEARNED = 0.8  # confidence at least, where the same request led to a tool before
 ANSWER_CHATTER_ABOVE = 0.5  # "how are you?" has no word that points at a tool: a tool has to be very near
 NOTHING_FITS = "No tool fits this request."
 
@@ -279,19 +326,33 @@ class Answer(NamedTuple):
     reason: str = ""  # why there are no hits
 
 
-def decide(query: PendingQuery, result: FusedResult, named: Sequence[int], *, tools: int) -> Answer:
-    """The answer to a query; `named` are the tools that it calls by name, `tools` is how many there are."""
+def decide(
+    query: PendingQuery, result: FusedResult, named: Sequence[int], *, tools: int, learned: Sequence[int] = ()
+) -> Answer:
+    """The answer to a query; `tools` is how many there are.
+
+    First come those that the query calls by name, `named`, then those that the same query led to before, `learned`.
+    """
     if named:
         rest = [(tool_id, share) for tool_id, share in result.ranking if tool_id not in named]
         return Answer([*((tool_id, 1.0) for tool_id in named), *rest], "exact", 1.0)
+    if learned:
+        share = max([share for _, share in result.ranking[:1]], default=LEARNED)
+        rest = [(tool_id, own) for tool_id, own in result.ranking if tool_id not in learned]
+        return Answer([*((tool_id, share) for tool_id in learned), *rest], result.path, max(LEARNED, result.confidence))
     if not result.ranking:
         return Answer([], "none", 0.0, NOTHING_FITS if tools else "There are no tools.")
     needed = query.strategy.answer_above
     if needed and not result.words.matches[0].terms:
         needed = max(needed, ANSWER_CHATTER_ABOVE)
+    if query.forbids_something:
+        needed *= FORBIDDING_ASKS
     if query.options.abstain and result.answerable < needed:
         return Answer([], "none", 0.0, NOTHING_FITS)
-    return Answer(result.ranking, result.path, result.confidence)
+    begins = query.text.split(maxsplit=1)
+    names_another = bool(begins) and is_identifier(begins[0])
+    confidence = min(result.confidence, UNKNOWN_NAME) if names_another else result.confidence
+    return Answer(result.ranking, result.path, confidence)
 
 
 def clamp_limit(limit: int) -> int:
@@ -301,13 +362,18 @@ def clamp_limit(limit: int) -> int:
     return max(0, min(limit, MAX_LIMIT))
 
 
-def without_search(query: str, limit: int) -> SearchResult | None:
+def without_search(query: str, limit: int, options: SearchOptions = DEFAULT_OPTIONS) -> SearchResult | None:
     """The answer where there is nothing to search for or nothing to return."""
     if not isinstance(cast("object", query), str):
         raise SearchInputError(f"The query is {query!r}, not a text.", hint="Search for a request in plain words.")
-    if limit and words(query):
+    if not limit:
+        reason = "No tools were wanted."
+    elif not words(query):
+        reason = "The request has no words."
+    elif options.abstain and not wanted(query):
+        reason = "The request only says what not to do."
+    else:
         return None
-    reason = "The request has no words." if limit else "No tools were wanted."
     return SearchResult(hits=(), confidence=0.0, path="none", took_ms=0.0, reason=reason)
 
 

@@ -119,6 +119,15 @@ class LateInteraction:
         request = self.request(text) if len(tool_ids) else []
         return Coverage(*coverage(request, np.array(tool_ids, dtype=np.int64), *self.held))
 
+    def nearest_words(self, request: Vectors, tool_ids: Sequence[int]) -> tuple[Vectors, Vectors]:
+        """For each word of a request, how near the nearest word of the first of these tools is, and of all of them."""
+        starts, ends = self._blocks.bounds
+        # Tools whose words are still to come have the first row, the word of a tool without words.
+        held = self._words.view[:, 0]
+        ids = [held[starts[n] : ends[n]] if n < len(starts) and ends[n] > starts[n] else held[:1] for n in tool_ids]
+        near = request @ self._directions.view.take(np.concatenate(ids), axis=0).T
+        return near[:, : len(ids[0])].max(axis=1), near.max(axis=1)
+
     def _learn(self, fresh: Iterable[str]) -> None:
         new = list(fresh)
         if new:

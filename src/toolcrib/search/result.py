@@ -1,8 +1,25 @@
 """What a search gives back: a few hits, how sure it is, and how it got there."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
+
+T = TypeVar("T")
+
+# Risky tools are easy to call by mistake: one that matches weakly stands behind the others.
+
+WEAK_RISK = 0.15  # a share below this, or half of the best, is no reason to show a destructive tool before a safe one
+
+
+def safe_first(ranking: Sequence[tuple[T, float]], risky: Container[T], limit: int) -> list[tuple[T, float]]:
+    """The ranking, with the risky tools that match weakly behind the others of the first `limit`."""
+    shown = ranking[:limit]
+    if not shown or (shown[0][0] in risky and shown[0][1] >= WEAK_RISK):
+        return list(ranking)  # the request is for something risky
+    needed = max(WEAK_RISK, shown[0][1] / 2)
+    weak = [(tool, share) for tool, share in shown if tool in risky and share < needed]
+    return [*(one for one in shown if one not in weak), *weak, *ranking[limit:]] if weak else list(ranking)
+
 
 # Companions: tools that the best hits are used together with take the places of unlikely hits.
 

@@ -39,6 +39,11 @@ _RUN = re.compile(
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+"
 )
 _BRAND = re.compile(r"\b[A-Z][a-z]+(?:[A-Z]+[a-z]*)+\b")
+# Written with a hyphen or without: e-mail, Wi-Fi, check-in, follow-up.
+_HYPHEN = re.compile(r"\b(?:[A-Za-z]{1,2}-[A-Za-z]{2,}|[A-Za-z]{3,}-(?:in|out|up|off|down))\b(?!-)")
+# "the client's" is about the client, and "isn't" about nothing.
+_CLITIC = re.compile(r"\b[a-z]+n['’]t\b|(?<=[a-z])['’](?:s|ll|re|ve|d|m)\b", re.IGNORECASE)
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|[a-z]+[A-Z][A-Za-z0-9]*")
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u065f\u0670\u0640]")
 # Letters that no decomposition turns into their plain form.
 _PLAIN = str.maketrans({"ı": "i", "ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d"})
@@ -90,8 +95,22 @@ def plain(word: str) -> str:
 
 
 def brands(text: str) -> dict[str, tuple[str, ...]]:
-    """Names such as `GitHub`, joined as people type them in a hurry, with the words they were opened into."""
-    return {name.lower(): _tokenize(name) for name in _BRAND.findall(text[:MAX_CHARACTERS])}
+    """Names such as `GitHub` and words such as `e-mail`, joined as some write them, with the words they consist of."""
+    text = text[:MAX_CHARACTERS]
+    found = _BRAND.findall(text)
+    if "-" in text:
+        found += _HYPHEN.findall(text)
+    return {name.replace("-", "").lower(): _tokenize(name) for name in found}
+
+
+def is_identifier(token: str) -> bool:
+    """Whether a token is spelled as names of code are: `git_log`, `getPage`."""
+    return _IDENTIFIER.fullmatch(token) is not None
+
+
+def without_clitics(text: str) -> str:
+    """The text without `'s` and its like, which are no words."""
+    return _CLITIC.sub(" ", text) if "'" in text or "’" in text else text
 
 
 def is_unspaced(word: str) -> bool:

@@ -1,7 +1,8 @@
 """Usage: which tools were called after which request. Stored on this machine only; later searches rank them higher.
 
-A tool's vector moves toward the requests that led to it (Tool2Vec), against a prior: one odd click moves it little, the
-same request counts once however often it comes, and no amount of use moves it more than half the way.
+The same request finds the tools that it led to first, however it is spaced or capitalized. For others a tool's vector
+moves toward the requests that led to it (Tool2Vec), against a prior: one odd click moves it little, the same request
+counts once however often it comes, and no amount of use moves it more than half the way.
 """
 
 import json
@@ -15,6 +16,7 @@ from threading import RLock
 import numpy as np
 
 from toolcrib.search.kernels.rows import Vectors
+from toolcrib.search.text import words
 
 logger = logging.getLogger(__name__)
 
@@ -22,6 +24,7 @@ PRIOR = 8.0  # a tool's own text weighs as much as that many requests
 MAX_PULL = 0.5
 MAX_REQUESTS = 200  # per tool, the newest; older ones are forgotten
 MAX_CHARACTERS = 500
+MAX_LED_TO = 3  # tools that a request finds because it led to them
 MAX_TOGETHER = 8  # tools of one request that count as used together; a log that names more is no errand
 
 
@@ -34,6 +37,7 @@ class Usage:
         self._requests: dict[str, dict[str, None]] = {}  # a set that keeps its order, by tool
         self._together: dict[str, Counter[str]] = {}
         self._tools: dict[str, dict[str, None]] = {}  # the tools each request led to
+        self._spoken: dict[tuple[str, ...], dict[str, None]] = {}  # the requests that are the same words
         for request, name in self._read():
             self._note(request, name)
 
@@ -60,7 +64,7 @@ class Usage:
                 for request in found
                 if name is not None and tool != name
             ]
-            self._requests, self._together, self._tools = {}, {}, {}
+            self._requests, self._together, self._tools, self._spoken = {}, {}, {}, {}
             for request, tool in kept:
                 self._note(request, tool)
             if self._path and self._path.exists():
@@ -72,6 +76,14 @@ class Usage:
         """The different requests that led to a tool, oldest first."""
         with self._lock:
             return tuple(self._requests.get(name, ()))
+
+    def led_to(self, request: str) -> list[str]:
+        """The tools that the same words led to, in the order in which they were used."""
+        if not self._spoken:
+            return []
+        with self._lock:
+            alike = self._spoken.get(tuple(words(request)), ())
+            return list(dict.fromkeys(tool for one in alike for tool in self._tools.get(one, ())))[:MAX_LED_TO]
 
     def used_with(self, name: str) -> list[str]:
         """Tools used for the same requests, the most frequent first; once may be chance."""
@@ -85,6 +97,7 @@ class Usage:
         known = self._requests.setdefault(name, {})
         known[request] = None
         tools = self._tools.setdefault(request, {})
+        self._spoken.setdefault(tuple(words(request)), {})[request] = None
         if len(tools) < MAX_TOGETHER:
             self._count_together(name, tools, +1)
             tools[name] = None
@@ -100,6 +113,10 @@ class Usage:
             self._count_together(name, tools, -1)
             if not tools:
                 del self._tools[request]
+                alike = self._spoken[tuple(words(request))]
+                del alike[request]
+                if not alike:
+                    del self._spoken[tuple(words(request))]
 
     def _count_together(self, name: str, others: Iterable[str], times: int) -> None:
         for other in others:

@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 import uvicorn
@@ -17,6 +18,8 @@ from toolcrib.server import agui
 from toolcrib.server.metrics import Metrics
 from toolcrib.server.middleware import Access, Guard, handle_errors
 from toolcrib.server.routes import (
+    changes as change_routes,
+    docs as docs_routes,
     health as health_routes,
     models as model_routes,
     page as page_routes,
@@ -67,7 +70,7 @@ def create_app(served: Served, options: Options | None = None) -> FastAPI:
         title=served.name,
         version=served.version,
         description=ABOUT,
-        docs_url=None,  # these pages load scripts from other sites
+        docs_url=None,  # FastAPI's pages load scripts from other sites
         redoc_url=None,
         lifespan=lifespan,
         responses={422: {"model": Refusal, "description": "The request is invalid."}},
@@ -78,10 +81,15 @@ def create_app(served: Served, options: Options | None = None) -> FastAPI:
         ],
     )
     app.state.services = services
-    for module in (page_routes, session_routes, run_routes, tool_routes, model_routes, health_routes, agui):
+    modules = (
+        page_routes, session_routes, run_routes, change_routes, tool_routes, model_routes, health_routes, agui,
+    )  # fmt: skip
+    for module in modules:
         app.include_router(module.routes)
     app.include_router(tool_routes.search_routes)
     app.mount("/static", StaticFiles(directory=page_routes.WEB, check_dir=False), name="static")
+    app.include_router(docs_routes.routes)
+    app.openapi = partial(docs_routes.describe, app, needs_token=bool(options.tokens))
     handle_errors(app)
     return app
 
@@ -90,7 +98,7 @@ def _cors_settings(options: Options) -> dict[str, Any]:
     """CORS settings for the allowed origins. Their pages send the token, not the cookie."""
     return {
         "allow_origins": sorted(options.origins),
-        "allow_methods": ["GET", "POST", "DELETE"],
+        "allow_methods": ["GET", "POST", "PATCH", "DELETE"],
         "allow_headers": ["Authorization", "Content-Type", "Last-Event-ID", "Traceparent"],
     }
 

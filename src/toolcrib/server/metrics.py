@@ -122,7 +122,9 @@ class Metrics:
         self.tools = gauge("tools", "Tools in the catalog.")
         self._sessions = counter("sessions", "Sessions created by this server.")
         self._active = gauge("runs_active", "Active runs.")
-        self._runs = counter("runs", "Finished runs: answered, or failed. A stopped run counts as failed.", "outcome")
+        self._runs = counter(
+            "runs", "Finished runs: answered, failed, or stopped by the user or by the end of the server.", "outcome"
+        )
         self._run_seconds = histogram("run_seconds", "Duration of runs.", "request_type")
         self._discovery_seconds = histogram(
             "discovery_seconds",
@@ -179,6 +181,9 @@ class Metrics:
 
     def run_ended(self) -> None:
         self._active.dec()
+
+    def run_stopped(self) -> None:
+        self._runs.labels("stopped").inc()
 
     def record(self, event: events.Event) -> None:
         """Count one event of a run."""

@@ -44,7 +44,9 @@ logger = logging.getLogger(__name__)
 # Open to everybody: these show only whether the server is up, and the files of the page.
 OPEN = ("/health", "/health/ready")
 STATIC = "/static/"
-LIMITED_BELOW = ("/api/", "/agui", "/metrics", "/health/extraction")
+PAGE = "/"  # without a token it shows where to give one
+LOGIN = "/api/login"
+LIMITED_BELOW = ("/api/", "/agui", "/metrics", "/health/extraction", "/docs")
 _COOKIE_DAYS = 30
 
 # Nothing inline and nothing foreign: whatever a tool or a model writes stays text.
@@ -177,16 +179,22 @@ class Guard:
         if not self._options.tokens or scope["path"] in OPEN or scope["path"].startswith(STATIC):
             return None
         secret = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [""])[0]
-        if scope["path"] == "/" and secret and self._tokens.owner(secret) is not None:
-            return "", self._redirect_with_cookie(secret, secure=self._scheme(scope, headers) == "https")
+        if scope["path"] == PAGE and secret and self._tokens.owner(secret) is not None:
+            response = RedirectResponse(PAGE, 303)
+            remember_token(response, secret, secure=is_https(scope, self._options))
+            return "", response
         tenant = self._tokens.bearer(headers.get("authorization", ""))
         if tenant is None:
             tenant = self._cookie_tenant(headers)
         if tenant is not None:
             state["tenant"] = tenant
             return None
+        if scope["path"] == PAGE and not secret:
+            return None
         if too_often := self._too_often(scope, None):  # tokens cannot be guessed by brute force
             return too_often
+        if scope["path"] in (PAGE, LOGIN):
+            return None
         hint = "Send it as `Authorization: Bearer ...`, or open /?token=... in a browser."
         return "token", error_response(401, "A token is required.", hint, {"WWW-Authenticate": "Bearer"})
 
@@ -205,11 +213,6 @@ class Guard:
         hint = "Wait a little, then try again."
         return "rate", error_response(429, "Too many requests.", hint, retry_after(seconds))
 
-    def _scheme(self, scope: Scope, headers: Headers) -> str:
-        """`http` or `https`; only a proxy that the operator trusts may state it in a header."""
-        forwarded = headers.get("x-forwarded-proto", "") if self._options.behind_proxy else ""
-        return forwarded.rpartition(",")[2].strip().casefold() or scope.get("scheme", "http")
-
     def _caller(self, scope: Scope) -> str:
         """The client's address for rate limits: the one that our proxy added last, else that of the connection."""
         forwarded = Headers(scope=scope).getlist("x-forwarded-for") if self._options.behind_proxy else []
@@ -224,18 +227,19 @@ class Guard:
                 found = tenant
         return found
 
-    def _redirect_with_cookie(self, secret: str, *, secure: bool) -> Response:
-        """To the page without the token in its URL, with a cookie instead."""
-        response, value = RedirectResponse("/", 303), _cookie_value(secret)
-        response.set_cookie(
-            _cookie_name(value),
-            value,
-            max_age=_COOKIE_DAYS * 86_400,
-            httponly=True,
-            samesite="strict",
-            secure=secure,
-        )
-        return response
+
+def is_https(scope: Scope, options: Options) -> bool:
+    """Whether the caller uses HTTPS; only a proxy that the operator trusts may state it in a header."""
+    forwarded = Headers(scope=scope).get("x-forwarded-proto", "") if options.behind_proxy else ""
+    return (forwarded.rpartition(",")[2].strip().casefold() or scope.get("scheme", "http")) == "https"
+
+
+def remember_token(response: Response, secret: str, *, secure: bool) -> None:
+    """Let the caller's browser send a cookie that stands for the token."""
+    value = _cookie_value(secret)
+    response.set_cookie(
+        _cookie_name(value), value, max_age=_COOKIE_DAYS * 86_400, httponly=True, samesite="strict", secure=secure
+    )
 
 
 def _foreign_page() -> Response:
@@ -322,7 +326,14 @@ async def _invalid_request(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     first: dict[str, Any] = cast("dict[str, Any]", error.errors()[0])
     place = ".".join(str(step) for step in first["loc"] if step != "body")
-    return error_response(422, f"{place or 'The body'}: {first['msg']}.", "See /openapi.json for the expected format.")
+    subject = "This text" if place in ("", "text") else f"{place!r}"
+    if first["type"] in ("blank", "string_too_short"):
+        return error_response(422, f"{subject} is empty.", "Write what should be done.")
+    if first["type"] == "string_too_long":
+        most = first["ctx"]["max_length"]
+        message = f"{subject} is too long ({len(first['input']):,} of {most:,} characters)."
+        return error_response(422, message, "Send it in parts.")
+    return error_response(422, f"{place or 'The body'}: {first['msg']}.", "What is expected: /docs.")
 
 
 async def _http_status(request: Request, error: Exception) -> JSONResponse:

@@ -371,7 +371,8 @@ class Runs:
             last_event = self._last_event.get(run)
             if last_event is None:  # pragma: no cover - the event loop itself is closing
                 raise
-            self._publish(run, last_event)
+            run.publish(last_event)
+            self._metrics.run_stopped()
         except Exception as error:  # errors that the runner does not report: a failure of the store, or a bug
             if not begun.done():
                 raise

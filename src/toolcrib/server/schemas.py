@@ -3,14 +3,25 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 MAX_TEXT_CHARACTERS = 20_000
 MAX_QUERY_CHARACTERS = 1_000
 
 Responses = dict[int | str, dict[str, Any]]  # the other responses of an operation, by status
+
+
+def _with_words(text: str) -> str:
+    if not text.strip():
+        raise PydanticCustomError("blank", "This text is empty")
+    return text
+
+
 Text = Annotated[
-    str, Field(min_length=1, max_length=MAX_TEXT_CHARACTERS, examples=["Add a page about our opening hours"])
+    str,
+    Field(min_length=1, max_length=MAX_TEXT_CHARACTERS, examples=["Add a page about our opening hours"]),
+    AfterValidator(_with_words),
 ]
 
 
@@ -40,13 +51,43 @@ class AppShape(Shape):
         description="What a suggestion demonstrates, in a few words.",
     )
     site: str | None = Field(examples=["/site/"], description="The path of the site that the agent works on.")
+    undo: bool = Field(default=False, examples=[True], description="Whether what calls changed can be undone.")
     version: str = Field(examples=["0.1.0"])
+
+
+class Login(Shape):
+    """A token, as the login field of the page sends it."""
+
+    token: str = Field(max_length=MAX_QUERY_CHARACTERS, examples=["0f8c2d5e7a914b36"])
 
 
 class NewSession(Shape):
     """The session that was created."""
 
     id: str = Field(examples=["5f0c1e9a7b3d2468"])
+
+
+class NewTitle(Shape):
+    """The title that a session gets."""
+
+    title: Text
+
+
+class Feedback(Shape):
+    """A rating of one run."""
+
+    run: int = Field(ge=0, le=2**53, examples=[0], description="The id of its event `run_started`.")
+    good: bool = Field(examples=[False])
+    note: str = Field(default="", max_length=MAX_QUERY_CHARACTERS, examples=["It should have archived the post."])
+    tool: str | None = Field(
+        default=None, max_length=100, examples=["cms_archivePost"], description="The tool that would have been right."
+    )
+
+
+class Learned(Shape):
+    """The tools to which the search now leads with the words of that run."""
+
+    learned: list[str] = Field(examples=[["cms_archivePost"]])
 
 
 class SessionLine(Shape):
@@ -124,7 +165,59 @@ class Answer(Shape):
     """The user's answer to a confirmation."""
 
     approved: bool = Field(examples=[True])
+    arguments: dict[str, Any] | None = Field(
+        default=None,
+        examples=[{"pageId": "page_old"}],
+        description="What it is called with instead, if the user changed it: the yes is to exactly these arguments.",
+    )
     model: ModelName = None
+
+
+class ChangedField(Shape):
+    """One value that a call makes different."""
+
+    name: str = Field(examples=["status"])
+    before: str = Field(examples=["draft"])
+    after: str = Field(examples=["published"])
+
+
+class ChangeShape(Shape):
+    """One thing that a call changes."""
+
+    kind: str = Field(examples=["page"])
+    title: str = Field(examples=["Old pricing"])
+    action: str = Field(examples=["delete"])
+    path: str | None = Field(default=None, examples=["/site/old-pricing"], description="Where it can be looked at.")
+    picture: str | None = Field(default=None, examples=["/site/images/hero.jpg"])
+    fields: list[ChangedField] = []
+
+
+class CallPreview(Shape):
+    """A call that waits for the user's confirmation, as people want to see it."""
+
+    id: str = Field(examples=["9d3f5a1c2b4e6870"])
+    tool: str = Field(examples=["cms_deletePage"])
+    arguments: dict[str, Any] = Field(examples=[{"pageId": "page_old"}])
+    parameters: dict[str, Any] = Field(description="The schema of the arguments.")
+    subject: str = Field(examples=["Old pricing"], description="The thing it is about; empty if that is not known.")
+    changes: list[ChangeShape] = Field(description="What would be different, the most important first.")
+    dry_run: str = Field(default="", description="What the tool says would happen, where it can be asked.")
+    refusal: str = Field(default="", description="Why the call would fail as things are.")
+
+
+class CallChanges(Shape):
+    """What a call changed, and whether that was undone."""
+
+    call: str = Field(examples=["5f0c:3:call_1"], description="The id to undo it by.")
+    tool: str = Field(examples=["cms_deletePage"])
+    undone: bool
+    changes: list[ChangeShape]
+
+
+class Undo(Shape):
+    """The call to undo."""
+
+    call: str = Field(max_length=MAX_QUERY_CHARACTERS, examples=["5f0c:3:call_1"])
 
 
 class ModelShape(Shape):
@@ -169,13 +262,19 @@ class ToolShape(ToolLine):
     phrases: list[str] = Field(examples=[["find image"]])
     related: list[str] = Field(examples=[["cms_updateSectionImage"]])
     tokens: int = Field(examples=[120], description="The tokens of its definition in a request.")
-    can_try: bool = Field(description="Whether `POST .../try` may call it.")
+    can_try: bool = Field(description="Whether `POST .../try` may call it, if need be after a yes.")
 
 
 class Trial(Shape):
     """The arguments of a trial call."""
 
     arguments: dict[str, Any] = Field(default_factory=dict[str, Any], examples=[{"query": "fern", "limit": 3}])
+    approved: str | None = Field(
+        default=None,
+        max_length=MAX_QUERY_CHARACTERS,
+        examples=["9d3f5a1c2b4e6870"],
+        description="The `asks` of the answer that this is the yes to; with the same arguments, once.",
+    )
 
 
 class Tried(Shape):
@@ -183,6 +282,10 @@ class Tried(Shape):
 
     text: str = Field(examples=['[{"id":"img_fern"}]'])
     failed: bool
+    asks: str | None = Field(
+        default=None, examples=["9d3f5a1c2b4e6870"], description="Set if it was not called: it needs your yes first."
+    )
+    reason: str = Field(default="", examples=["it is destructive"], description="Why it asks.")
     took_ms: float = Field(examples=[1.4])
 
 

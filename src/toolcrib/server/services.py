@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
+import secrets
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
@@ -16,6 +18,7 @@ from toolcrib.agent.crib import Crib
 from toolcrib.agent.models import available_models, is_local, model_for, name_of
 from toolcrib.agent.offline import OfflineModel
 from toolcrib.agent.runner import run
+from toolcrib.discovery.confirmation import PendingApproval
 from toolcrib.discovery.costs import sample_queries
 from toolcrib.discovery.toolbox import Toolbox
 from toolcrib.discovery.visibility import visibility_for
@@ -47,6 +50,25 @@ class SiteAnswer(Protocol):
 Site = Callable[[str], SiteAnswer]  # takes a path such as `/site/about?preview=1`
 
 
+class Content(Protocol):
+    """What the agent works on, where it keeps what it was before: for previews of calls, and to undo them.
+
+    Values are JSON, as `CallChanges` and `CallPreview` of the HTTP API describe them.
+    """
+
+    async def preview(self, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """What a call would change; None where that cannot be found out without making it."""
+        ...
+
+    def changes(self, calls: Iterable[str]) -> Mapping[str, Mapping[str, Any]]:
+        """What calls changed, by their ids (`CurrentCall.id`)."""
+        ...
+
+    def undo(self, call: str) -> None:
+        """Make everything what it was before a call; a `ToolcribError` says why that cannot be."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
     """An agent to serve, the store of its sessions, and optionally a site that it works on."""
@@ -57,6 +79,7 @@ class Served:
     suggestions: tuple[str, ...] = ()  # first messages that the page suggests
     remarks: Mapping[str, str] = field(default_factory=dict[str, str])  # what a suggestion demonstrates, in a few words
     site: Site | None = None  # the site that the agent works on, shown next to the chat
+    content: Content | None = None  # what previews and undoes its calls
     surface_name: str = ""
     opens: tuple[AbstractAsyncContextManager[Any], ...] = ()  # open while the server runs, such as sources
     choose_model: bool = False  # whether who talks may choose another model of this machine's
@@ -137,6 +160,7 @@ class Services:
     warming: Warmup
     chosen_models: AsyncExitStack = field(default_factory=AsyncExitStack, init=False)  # closes their connections
     _models: dict[str, Model] = field(default_factory=dict[str, Model], init=False)
+    trials: "Trials" = field(default_factory=lambda: Trials(), init=False)
     _cache: dict[str, "tuple[int, asyncio.Future[Any]]"] = field(default_factory=dict[str, Any], init=False)
 
     async def cached_by_revision(self, key: str, compute: Callable[[], Awaitable[Result]]) -> Result:
@@ -177,6 +201,30 @@ class Services:
         if crib.policy.hides_nothing(crib.role):
             return crib.tool_index
         return crib.tool_index.only(visibility_for(crib.catalog, crib.policy, crib.role))
+
+
+class Trials:
+    """Calls outside of a conversation that wait for a yes: each is for one caller, exact arguments, and once."""
+
+    _MOST = 1_000
+
+    def __init__(self) -> None:
+        self._waiting: OrderedDict[str, tuple[str, PendingApproval]] = OrderedDict()
+
+    def ask(self, tenant: str, pending: PendingApproval) -> str:
+        """Remember a call that waits; returns the id of the question."""
+        id = secrets.token_hex(8)
+        self._waiting[id] = tenant, pending
+        if len(self._waiting) > self._MOST:
+            self._waiting.popitem(last=False)
+        return id
+
+    def take(self, tenant: str, id: str) -> PendingApproval | None:
+        """The call that a yes is for; None if this caller was not asked, or has answered."""
+        held = self._waiting.get(id)
+        if held is None or held[0] != tenant:
+            return None
+        return self._waiting.pop(id)[1]
 
 
 def is_harmless(toolbox: Toolbox, tool: Tool) -> bool:

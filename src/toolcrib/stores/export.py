@@ -53,6 +53,7 @@ def to_document(record: SessionRecord) -> dict[str, Any]:
                 expires_at=one.expires_at,
                 settled_at=one.settled_at,
                 settled_as=one.settled_as,
+                program=one.program,
             )
             for one in record.confirmations
         ],
@@ -109,6 +110,7 @@ class _Confirmation(_Part):
     expires_at: AwareDatetime
     settled_at: AwareDatetime | None
     settled_as: Resolution | None
+    program: Any = None  # older exports have none
 
 
 class _Event(_Part):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from toolcrib.errors import StoreError
 from toolcrib.memory.working import WorkingMemory
@@ -108,6 +108,7 @@ class Confirmation:
     expires_at: datetime
     settled_at: datetime | None = None
     settled_as: Resolution | None = None
+    program: Json = None  # that waits for the answer, where a program makes the call
 
     def is_pending(self, at: datetime) -> bool:
         """Whether the user can still answer it."""
@@ -202,11 +203,15 @@ ConfirmationRow: TypeAlias = tuple[str, str, str, str, int, int, int | None, str
 
 def read_confirmation(row: ConfirmationRow) -> Confirmation:
     """The confirmation that a row holds, in the order of its columns."""
-    id, tool, arguments, digest, created_at, expires_at, settled_at, settled_as = row
+    id, tool, kept, digest, created_at, expires_at, settled_at, settled_as = row
+    # Of a call that a program makes: with the program, in one place, so that neither is there without the other.
+    held: Json = from_text(kept, "arguments")
+    arguments, program = cast("list[Json]", held) if isinstance(held, list) else (held, None)
     return Confirmation(
         id=id,
         tool=tool,
-        arguments=from_text(arguments, "arguments"),
+        arguments=arguments,
+        program=program,
         digest=digest,
         created_at=from_microseconds(created_at),
         expires_at=from_microseconds(expires_at),
@@ -220,7 +225,7 @@ def confirmation_row(one: Confirmation) -> ConfirmationRow:
     return (
         one.id,
         one.tool,
-        to_text(dict(one.arguments), "arguments"),
+        to_text(dict(one.arguments) if one.program is None else [dict(one.arguments), one.program], "arguments"),
         one.digest,
         microseconds(one.created_at),
         microseconds(one.expires_at),

@@ -189,8 +189,9 @@ class Session:
         digest: str,
         *,
         expires_in: timedelta = CONFIRMATION_EXPIRES_IN,
+        program: Json = None,
     ) -> Confirmation:
-        """Keep a question to the user until it is answered or too old."""
+        """Keep a question to the user until it is answered or too old, with the program that waits for the answer."""
         now = self._clock()
         asked = Confirmation(
             id=new_id(),
@@ -199,6 +200,7 @@ class Session:
             digest=digest,
             created_at=now,
             expires_at=now + expires_in,
+            program=from_text(to_text(program, "program"), "program"),
         )
         await shielded(self._add_confirmation(asked))
         return asked

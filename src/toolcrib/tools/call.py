@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias, cast, get_args, get_origin, get_type_hints
+from weakref import WeakKeyDictionary
 
 from pydantic import Field, PydanticUserError, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
@@ -240,6 +241,36 @@ class _ModelFacingSchema(GenerateJsonSchema):
                 f"The default {dft!r} cannot be written as JSON.",
                 hint="Use None as the default and make the real value inside the function.",
             ) from error
+
+
+# Results
+
+
+def output_schema(function: Callable[..., object]) -> Mapping[str, Any] | None:
+    """The JSON Schema of what a function returns, by its annotation; None if that says nothing. Read once, if asked."""
+    plain = underlying(function)
+    try:
+        if plain not in _output_schemas:
+            _output_schemas[plain] = _read_output_schema(plain)
+        return _output_schemas[plain]
+    except TypeError:  # neither hashable nor to be referred to weakly
+        return _read_output_schema(plain)
+
+
+_output_schemas: WeakKeyDictionary[Callable[..., object], Mapping[str, Any] | None] = WeakKeyDictionary()
+_SAYS_NOTHING = (Any, object, ToolResult, inspect.Parameter.empty)
+
+
+def _read_output_schema(function: Callable[..., object]) -> Mapping[str, Any] | None:
+    try:
+        hint = get_type_hints(function, include_extras=True).get("return", Any)
+        if hint in _SAYS_NOTHING:
+            return None
+        adapter = TypeAdapter[Any](hint)
+        schema = adapter.json_schema(mode="serialization", schema_generator=_ModelFacingSchema)
+    except Exception:  # hints written as text are foreign code, and not every type can be written as JSON
+        return None
+    return schema or None
 
 
 # Calls

@@ -46,6 +46,14 @@ class Database:
             keep_revisions(session)
             yield session
 
+    @contextmanager
+    def rehearsal(self) -> Generator[Session]:
+        """A session whose changes can be looked at within the block; none is kept."""
+        with self._turn, Session(self._engine, expire_on_commit=False) as session:
+            keep_revisions(session)
+            yield session
+            session.rollback()
+
     def close(self) -> None:
         """Give the file back."""
         self._engine.dispose()

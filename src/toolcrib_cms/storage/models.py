@@ -129,7 +129,10 @@ class Entry(Kept, Base):
 
 
 class Revision(Base):
-    """What a row was after one change; for a deletion, what it was before. `change` counts transactions."""
+    """What a row was after one change; for a deletion, what it was before. `change` counts transactions.
+
+    `call` is the id of the agent's call that made it, where one did.
+    """
 
     __tablename__ = "revisions"
 
@@ -140,6 +143,7 @@ class Revision(Base):
     version: Mapped[int]
     action: Mapped[str]  # create, update, delete, restore
     data: Mapped[Content]
+    call: Mapped[str] = mapped_column(index=True, default="")
     created_at: Mapped[datetime] = mapped_column(default_factory=now)
 
 

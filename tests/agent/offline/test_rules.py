@@ -214,6 +214,11 @@ async def test_it_is_what_was_spoken_of_and_else_nothing(cms: Talk) -> None:
     assert written(cms) == []
 
 
+async def test_what_is_forbidden_is_neither_done_nor_offered(cms: Talk) -> None:
+    assert "cms_deletePage" not in await cms.say("Don't delete the Contact page")
+    assert (written(cms), cms.session.confirmations) == ([], ())
+
+
 @pytest.mark.parametrize("text", ["add it to the hero on the home page", "füge es der Startseite hinzu"])
 async def test_a_command_that_has_no_place_for_it_writes_nothing(cms: Talk, text: str) -> None:
     await cms.say("find a mountain image")
@@ -231,14 +236,14 @@ async def test_what_is_offered_is_offered_as_buttons_too(cms: Talk) -> None:
     assert choices(cms)[2:] == ("What happens to a cactus in the rain", "Opening hours at Christmas")
     await cms.say(choices(cms)[2])
     assert cms.calls == [("cms_archivePost", {"postId": "post_cactus-in-the-rain"})]
-    await cms.say("Don't delete the Contact page")
-    assert len(choices(cms)) == 4
+    await cms.say("delete the Contact page and its newsletter")
+    assert choices(cms)[0] == "cms_deletePage"
     await cms.say(choices(cms)[0])
     assert [one.tool for one in cms.session.confirmations] == ["cms_deletePage"]
 
 
 async def test_up_to_four_choices_are_offered_and_taken_by_number(cms: Talk, one_cms: Cms) -> None:
-    answer = await cms.say("Don't delete the Contact page")
+    answer = await cms.say("delete the Contact page and its newsletter")
     assert "1. **cms_deletePage**" in answer
     assert "5. " not in answer
     await cms.say("1")

@@ -34,20 +34,20 @@ def read_note(name: str) -> str:
     return ATTACK
 
 
-def words(messages: list[ModelMessage]) -> tuple[str, bool]:
-    """What the user said last, and whether a tool has answered since."""
-    said, answered = "", False
+def words(messages: list[ModelMessage]) -> tuple[str, str, bool]:
+    """What the user said last, what before that, and whether a tool has answered since."""
+    before, said, answered = "", "", False
     for message in messages:
         for part in message.parts if isinstance(message, ModelRequest) else ():
             if isinstance(part, UserPromptPart) and not str(part.content).startswith("<system>"):  # Pydantic AI's own
-                said, answered = str(part.content), False
+                before, said, answered = said, str(part.content), False
             answered = answered or isinstance(part, ToolReturnPart)
-    return said, answered
+    return before, said, answered
 
 
 async def speak(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
     """One answer, piece by piece."""
-    said, answered = words(messages)
+    before, said, answered = words(messages)
     if said == "never end":
         yield "This answer "
         yield "has no end, "
@@ -58,12 +58,14 @@ async def speak(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[
         }
     elif said == "attack":
         yield MARKDOWN
+    elif said == "Go on":
+        yield f"I go on with: {before}"
     else:
         yield f"You said: {said}"
 
 
 if __name__ == "__main__":
-    options = Options(port=0)
+    options = Options(port=0, tokens=dict.fromkeys(sys.argv[1:], ""))
     crib = Crib(catalog, model=FunctionModel(stream_function=speak))
     run_server(Served(crib=crib, store=SqliteStore(None)), options, bind_socket(options))
     sys.exit(0)

@@ -6,6 +6,7 @@ It needs nothing but Python, so it starts at once. Over stdio only, in the older
 import json
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,13 @@ def text(words: str, **more: Any) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": words}], **more}
 
 
+def wait(number: int) -> None:
+    """Give the result of a call when a file is there; meanwhile other messages are read."""
+    while not Path(TOLD["until"]).exists():
+        time.sleep(0.02)
+    send({"id": number, "result": text("waited")})
+
+
 def do(name: str, arguments: dict[str, Any], params: dict[str, Any], number: int) -> dict[str, Any] | None:
     """The result of a call; None gives no answer."""
     match TOLD.get("call", {}).get(name, name):
@@ -69,6 +77,8 @@ def do(name: str, arguments: dict[str, Any], params: dict[str, Any], number: int
             TOLD["resources"].append({"uri": "docs://new", "name": "new"})
             send({"method": "notifications/resources/list_changed"})
             return text("published")
+        case "environment":
+            return text(os.environ.get("KEY", ""))
         case "link":
             link = {"type": "resource_link", "uri": TOLD["link"], "name": "a link"}
             return {"content": [{"type": "text", "text": "see there"}, link]}
@@ -96,6 +106,11 @@ def do(name: str, arguments: dict[str, Any], params: dict[str, Any], number: int
                 told = {"progressToken": token, "progress": done, "total": 2, "message": f"step {done}"}
                 send({"method": "notifications/progress", "params": told})
             return text("done")
+        case "wait":
+            told = {"progressToken": params["_meta"]["progressToken"], "progress": 1, "total": 2, "message": "halfway"}
+            send({"method": "notifications/progress", "params": told})
+            threading.Thread(target=wait, args=(number,), daemon=True).start()
+            return None
         case "ask" | "ask_for_page" | "sample" as how:
             ask(how, number)
             return None

@@ -229,20 +229,20 @@ class Display:
 
     def name(self, tool: Tool) -> str:
         """`name [what to know]`."""
-        return f"{tool.name}{marks(*self._marks(tool))}"
+        return f"{tool.name}{marks(*self.marks(tool))}"
 
     def short_line(self, tool: Tool) -> str:
         """`name(arguments) [what to know]: a few words`."""
-        return short_line(tool, *self._marks(tool))
+        return short_line(tool, *self.marks(tool))
 
     def line(self, tool: Tool) -> str:
         """`name(arguments) [what to know]: one line`."""
-        return signature_line(tool, *self._marks(tool))
+        return signature_line(tool, *self.marks(tool))
 
     def specification(self, tool: Tool) -> str:
         """All there is to know for calling a tool."""
         companions = [name for name in tool.related if name != tool.name and self.toolbox.find(name)]
-        text = specification(tool, *self._marks(tool), companions=companions[:MOST_COMPANIONS])
+        text = specification(tool, *self.marks(tool), companions=companions[:MOST_COMPANIONS])
         if not is_foreign(tool):
             return text
         return f"{text}\n{FOREIGN.format(source=label(tool.source.partition(':')[2]))}"
@@ -261,7 +261,8 @@ class Display:
         advice = did_you_mean(asked, self.categories) or "Call list_categories to see what there is."
         return f"There is no category {quoted(asked)}. {advice}"
 
-    def _marks(self, tool: Tool) -> Sequence[str]:
+    def marks(self, tool: Tool) -> Sequence[str]:
+        """What to know before calling a tool."""
         decision = self.toolbox.verdict(tool).decision
         note = {Decision.ASK: "asks the user first", Decision.DENY: "not allowed"}.get(decision, "")
         orders = ORDERS if is_foreign(tool) and gives_orders(tool) else ""

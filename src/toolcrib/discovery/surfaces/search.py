@@ -61,11 +61,11 @@ def search_surface(
         sources: Which sources cannot be reached, for searches that find nothing.
         budget_tokens: Of definitions and protocols that a search may add for each errand; the best tool always comes.
     """
-    return (_search.bind(_Search(toolbox, sources, budget_tokens), name=name),)
+    return (_search.bind(SearchSubject(toolbox, sources, budget_tokens), name=name),)
 
 
 @dataclass(frozen=True, slots=True)
-class _Search:
+class SearchSubject:
     """What one search tool works on; the fields are the arguments of `search_surface`."""
 
     toolbox: Toolbox
@@ -73,10 +73,19 @@ class _Search:
     budget_tokens: int
 
 
-@surface_tool(name=SEARCH_NAME, description=DESCRIPTION, phrases=PHRASES)
-async def _search(surface: _Search, query: Query, limit: int = 8) -> ToolResult:
-    if not query.strip():
-        return ToolResult.failure(NO_QUERY)
+@dataclass(frozen=True, slots=True)
+class HandedOver:
+    """What a search hands over, and what it only names."""
+
+    result: SearchResult
+    handed: list[Tool]
+    named: list[Tool]
+    confidence: float
+    missing: list[str]  # sources that could not be searched
+
+
+async def search_tools(surface: SearchSubject, query: str, limit: int) -> HandedOver:
+    """Search for all errands of a request. Nothing becomes active."""
     toolbox, display = surface.toolbox, Display(surface.toolbox)
     found = await toolbox.search_async(query, limit=MOST_TOOLS)
     parts = [] if found.path == "exact" else await _search_errands(display, query, found)
@@ -84,12 +93,22 @@ async def _search(surface: _Search, query: Query, limit: int = 8) -> ToolResult:
     handed, named = _held(toolbox, chosen.handed), list(filter(display.may_call, _held(toolbox, chosen.named)))
     confidence = min([part.confidence for part in parts] or [found.confidence])
     missing = missing_sources(toolbox, surface.sources) if not handed or confidence < SURE_FROM else []
+    return HandedOver(found, handed, named, confidence, missing)
+
+
+@surface_tool(name=SEARCH_NAME, description=DESCRIPTION, phrases=PHRASES)
+async def _search(surface: SearchSubject, query: Query, limit: int = 8) -> ToolResult:
+    if not query.strip():
+        return ToolResult.failure(NO_QUERY)
+    toolbox, display = surface.toolbox, Display(surface.toolbox)
+    found = await search_tools(surface, query, limit)
+    handed, named, confidence = found.handed, found.named, found.confidence
     if not handed:
-        return nothing_found(display, query, missing, found.warnings)
+        return nothing_found(display, query, found.missing, found.result.warnings)
     activated = toolbox.activate([one.name for one in handed])
     return ToolResult(
-        text=_answer(display, handed, named, confidence=confidence, new=bool(activated), missing=missing),
-        value=replace(discovered(query, found, handed, activated, named), confidence=confidence),
+        text=_answer(display, handed, named, confidence=confidence, new=bool(activated), missing=found.missing),
+        value=replace(discovered(query, found.result, handed, activated, named), confidence=confidence),
     )
 
 
@@ -126,7 +145,7 @@ async def _guess(toolbox: Toolbox, errand: Errand, whole: SearchResult, taken: C
     return [replace(guess, hits=(best,))] if best.name in whole.names and best.name not in taken else []
 
 
-def _chosen(surface: _Search, found: SearchResult, parts: Sequence[SearchResult], limit: int) -> Handover:
+def _chosen(surface: SearchSubject, found: SearchResult, parts: Sequence[SearchResult], limit: int) -> Handover:
     """What one search hands over and names."""
     toolbox = surface.toolbox
 

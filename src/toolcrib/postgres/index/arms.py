@@ -116,13 +116,6 @@ class PostgresDense:
         numbers |= {self.request.identities[number]: number for number in ranked}
         return [self._seen(query, some, numbers) for query, some in zip(queries, shortlists, strict=True)]
 
-    def words(self, numbers: Collection[int]) -> list[tuple[int, list[str]]]:
-        """The words of these tools, by number."""
-        identities = {self.request.identities[number]: number for number in numbers}
-        query = f"SELECT id, words FROM {self.request.table} WHERE id = ANY(%s) AND tenant = %s"
-        rows = self.connection.execute(query.encode(), (list(identities), self.request.tenant))
-        return [(identities[identity], text.split(" ")) for identity, text in rows]
-
     def _seen(self, query: Vectors, shortlist: Sequence[int], numbers: dict[int, int]) -> Similarity:
         known = [identity for identity in numbers if identity in self._wholes]  # some may have left meanwhile
         scores = np.full(len(self.request.identities), ABSENT, dtype=np.float32)
@@ -315,6 +308,13 @@ class PostgresLexical:
 
     def __len__(self) -> int:
         return self.reading.size.tools
+
+    def texts(self, numbers: Collection[int]) -> list[tuple[int, str, list[str]]]:
+        """The number, the name and the words of each of these tools."""
+        identities = {self.request.identities[number]: number for number in numbers}
+        query = f"SELECT id, name, words FROM {self.request.table} WHERE id = ANY(%s) AND tenant = %s"
+        rows = self._connection.execute(query.encode(), (list(identities), self.request.tenant))
+        return [(identities[identity], name, text.split(" ")) for identity, name, text in rows]
 
     def search(self, text: str, limit: int) -> LexicalMatch:
         """The `limit` tools that share the most telling words with the text."""

@@ -6,7 +6,7 @@ pgvector's graph and a full-text index of our own terms, each within one tenant 
 
 import asyncio
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import monotonic, perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -46,8 +46,17 @@ from toolcrib.search.query import (
     without_search,
 )
 from toolcrib.search.rerank import LateInteraction
-from toolcrib.search.result import Explanation, Hit, SearchResult, companion_reason, match_reason, with_companions
-from toolcrib.tools.tool import Tool
+from toolcrib.search.result import (
+    Explanation,
+    Hit,
+    SearchResult,
+    companion_reason,
+    match_reason,
+    safe_first,
+    with_companions,
+)
+from toolcrib.search.text import is_identifier
+from toolcrib.tools.tool import Risk, Tool
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -65,22 +74,30 @@ class _Found:
     name: str
     related: Sequence[str]
     terms: frozenset[int]
+    is_risky: bool
 
 
 def ids_named_in(connection: "Connection[Any]", request: Request, query: str) -> list[int]:
     """The tools that a request names: `cms_getPage`, `cms get page`, or names within a sentence."""
     whole = spelled(query)
     tokens = names_in(query)
+    as_words = {spelled(token)[:MAX_SPELLED]: token for token in tokens if is_identifier(token)}
     one = f"SELECT id, name, spelled FROM {request.table} WHERE tenant = %s AND "
-    statement = f"{one} spelled = %s{request.condition} UNION {one} name = ANY(%s){request.condition}"
+    called = "(name = ANY(%s) OR spelled = ANY(%s))"
+    statement = f"{one} spelled = %s{request.condition} UNION {one} {called}{request.condition}"
     own = request.parameters
-    sent = (request.tenant, whole[:MAX_SPELLED], *own, request.tenant, tokens, *own)
+    sent = (request.tenant, whole[:MAX_SPELLED], *own, request.tenant, tokens, list(as_words), *own)
     rows = connection.execute(statement.encode(), sent).fetchall()
     alike = sorted((name != query.strip(), identity) for identity, name, spelled_name in rows if spelled_name == whole)
     if alike:
         return [request.number(identity) for _, identity in alike]
     places = {name: place for place, name in enumerate(tokens)}
-    named = sorted((places[name], identity) for identity, name, spelled_name in rows if " " in spelled_name)
+    exact = {name for _, name, _ in rows}
+    named = sorted(
+        (places[name if name in places else as_words[spelled_name]], identity)
+        for identity, name, spelled_name in rows
+        if " " in spelled_name and (name in places or as_words[spelled_name] not in exact)
+    )
     return [request.number(identity) for _, identity in named]
 
 
@@ -100,6 +117,7 @@ def answer(
     tools = {found[identity].name: found[identity] for identity, _ in best if identity in found}
     there = _visible(connection, request, {other for tool in tools.values() for other in tool.related})
     ranked = [(found[identity].name, share) for identity, share in best if identity in found]
+    ranked = safe_first(ranked, {tool.name for tool in tools.values() if tool.is_risky}, limit)
     companions = {
         name: [other for other in tool.related if other in there and (known is None or other in known)]
         for name, tool in tools.items()
@@ -117,9 +135,12 @@ def answer(
 def _found(connection: "Connection[Any]", request: Request, identities: Sequence[int]) -> dict[int, _Found]:
     if not identities:
         return {}
-    query = f"SELECT id, name, related, terms FROM {request.table} WHERE id = ANY(%s) AND tenant = %s"
+    query = f"SELECT id, name, related, terms, risk FROM {request.table} WHERE id = ANY(%s) AND tenant = %s"
     rows = connection.execute(query.encode(), (list(identities), request.tenant))
-    return {identity: _Found(name, related, hashes_of(terms)) for identity, name, related, terms in rows}
+    return {
+        identity: _Found(name, related, hashes_of(terms), risk == Risk.DESTRUCTIVE)
+        for identity, name, related, terms, risk in rows
+    }
 
 
 def _visible(connection: "Connection[Any]", request: Request, names: Collection[str]) -> set[str]:
@@ -259,9 +280,10 @@ class PostgresIndex:
         """
         began = perf_counter()
         limit = clamp_limit(limit)
-        if (empty := without_search(query, limit)) is not None:
+        options = options or self._options
+        if (empty := without_search(query, limit, options)) is not None:
             return empty
-        pending = self._start(query, options or self._options, where)
+        pending = self._start(query, options, where)
         found = self._tenant.read(lambda connection: self._hits(connection, pending, limit))
         took_ms = (perf_counter() - began) * 1000
         return SearchResult(**found, took_ms=took_ms, warnings=pending.warnings)
@@ -407,6 +429,7 @@ class _Arms:
     meanings: LateInteraction
     dense: PostgresDense | None = None
     ranked: Sequence[int] = ()
+    names: dict[int, str] = field(default_factory=dict[int, str])  # of the tools whose words were read
 
     @property
     def order(self) -> Places:
@@ -417,8 +440,18 @@ class _Arms:
             return []
         seen = self.dense.similarities(vectors, self.ranked)
         # In one go: each look into the database costs more than reading what it gives.
-        self.meanings.put(self.dense.words({*self.ranked, *(number for near in seen for number in near.nearest)}))
+        self._read({*self.ranked, *(number for near in seen for number in near.nearest)})
         return seen
+
+    def read(self, tool_ids: Sequence[int]) -> str:
+        self._read(tool_ids)
+        return self.names.get(tool_ids[0], "")  # none where the tool left meanwhile
+
+    def _read(self, tool_ids: Collection[int]) -> None:
+        if missing := [tool_id for tool_id in tool_ids if tool_id not in self.names]:
+            found = self.lexical.texts(missing)
+            self.names.update((tool_id, name) for tool_id, name, _ in found)
+            self.meanings.put((tool_id, own) for tool_id, _, own in found)
 
 
 @dataclass(frozen=True, slots=True)

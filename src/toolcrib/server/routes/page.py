@@ -1,16 +1,22 @@
 """What a browser looks at: the page, its files, and the site that the agent works on."""
 
 import asyncio
+from itertools import islice
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse, RedirectResponse
 
-from toolcrib.server.middleware import http_error
-from toolcrib.server.schemas import AppShape
+from toolcrib.server.middleware import LOGIN, http_error, is_https, remember_token
+from toolcrib.server.schemas import AppShape, Login, Refusal
 from toolcrib.server.services import SITE, Services, ServicesHere, is_harmless
+from toolcrib.serving import TokenTable
+from toolcrib.tools.tool import Tool
 
 MOST_SUGGESTIONS = 4
+MOST_TRIED = 3  # phrases of one tool
+MOST_CANDIDATES = 100  # tools: the page waits for this once
+SURE = 0.8
 WEB = Path(__file__).parents[1] / "web"
 
 routes = APIRouter()
@@ -20,7 +26,9 @@ routes = APIRouter()
 async def app(services: ServicesHere) -> AppShape:
     """What is served."""
     served = services.served
-    remarks = dict(served.remarks) if served.suggestions else _own_phrases(services)
+    remarks = dict(served.remarks)
+    if not served.suggestions:
+        remarks = await services.cached_by_revision("phrases", lambda: asyncio.to_thread(_own_phrases, services))
     return AppShape(
         name=served.name,
         mode=str(served.crib.mode),
@@ -29,18 +37,49 @@ async def app(services: ServicesHere) -> AppShape:
         suggestions=list(served.suggestions or remarks),
         remarks=remarks,
         site=SITE if served.site else None,
+        undo=served.content is not None,
         version=served.version,
     )
 
 
 def _own_phrases(services: Services) -> dict[str, str]:
-    """What to try where nobody said: how people ask for some tools that can do no harm, and their names."""
+    """What to try where nobody said: how people ask for some tools that can do no harm, and their names.
+
+    Only what works at once: the tool needs nothing more than these words, and they find it first.
+    """
     toolbox = services.toolbox()
-    harmless = [tool for tool in toolbox.tools if tool.phrases and is_harmless(toolbox, tool)]
-    first_of = {tool.category: tool for tool in reversed(harmless)}
-    firsts = [tool for tool in harmless if first_of[tool.category] is tool]
-    others = [tool for tool in harmless if first_of[tool.category] is not tool]
-    return {tool.phrases[0]: tool.name for tool in [*firsts, *others][:MOST_SUGGESTIONS]}
+    able = [tool for tool in toolbox.tools if is_harmless(toolbox, tool) and not tool.parameters.get("required")]
+    first_of = {tool.category: tool for tool in reversed(able)}
+    firsts = [tool for tool in able if first_of[tool.category] is tool]
+    others = [tool for tool in able if first_of[tool.category] is not tool]
+    found = ((_finding(services, tool), tool.name) for tool in [*firsts, *others][:MOST_CANDIDATES])
+    return dict(islice(((phrase, name) for phrase, name in found if phrase), MOST_SUGGESTIONS))
+
+
+def _finding(services: Services, tool: Tool) -> str | None:
+    """The first of a tool's phrases by which a search surely finds it."""
+    for phrase in tool.phrases[:MOST_TRIED]:
+        found = services.index.search(phrase, limit=1)
+        if found.names == (tool.name,) and found.confidence >= SURE:
+            return phrase
+    return None
+
+
+@routes.post(
+    LOGIN,
+    tags=["app"],
+    status_code=204,
+    response_description="A cookie that stands for the token was set.",
+    responses={401: {"model": Refusal, "description": "This is not a token of this server."}},
+)
+async def log_in(login: Login, request: Request, services: ServicesHere) -> Response:
+    """Give the token once: the browser's further requests carry a cookie instead."""
+    response = Response(status_code=204)
+    if services.options.tokens:
+        if TokenTable(services.options.tokens).owner(login.token) is None:
+            raise http_error(401, "This is not a token of this server.", "Ask whoever runs it for one.")
+        remember_token(response, login.token, secure=is_https(request.scope, services.options))
+    return response
 
 
 @routes.get("/", include_in_schema=False)

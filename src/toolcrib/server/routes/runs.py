@@ -93,7 +93,9 @@ async def answer_confirmation(
     """Approve or decline a call that waits for confirmation, and stream the events that follow."""
     crib = await services.crib_with(answer.model)
     run = await services.runs.start(
-        store, session, lambda opened: confirm(opened, confirmation, answer.approved, crib=crib)
+        store,
+        session,
+        lambda opened: confirm(opened, confirmation, answer.approved, crib=crib, arguments=answer.arguments),
     )
     services.metrics.confirmed(answer.approved)
     return event_stream(run.follow(ping_seconds=services.options.ping_seconds))

@@ -1,16 +1,21 @@
 """Routes that create, list, show and delete sessions."""
 
+import asyncio
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 
-from toolcrib.server.runs import STRIDE
+from toolcrib.server.runs import STRIDE, position_of
 from toolcrib.server.schemas import (
+    MAX_QUERY_CHARACTERS,
+    Feedback,
+    Learned,
     LoggedLine,
     Message,
     NewSession,
+    NewTitle,
     OpenConfirmation,
     Refusal,
     Responses,
@@ -18,7 +23,8 @@ from toolcrib.server.schemas import (
     SessionShape,
 )
 from toolcrib.server.services import Services, ServicesHere, SessionId, StoreHere
-from toolcrib.stores.record import SessionRecord
+from toolcrib.stores.record import LoggedEvent, SessionInfo, SessionRecord
+from toolcrib.stores.store import Store
 from toolcrib.tools.result import as_json
 
 
@@ -69,6 +75,7 @@ def _arguments(arguments: object) -> Any:
 
 MOST_SESSIONS = 200
 MOST_EVENTS = 1_000
+MOST_RATED = 8  # tools of one run
 
 routes = APIRouter(prefix="/api/sessions", tags=["sessions"])
 MISSING: Responses = {
@@ -85,8 +92,15 @@ async def create_session(services: ServicesHere, store: StoreHere) -> NewSession
 
 
 @routes.get("")
-async def list_sessions(services: ServicesHere, store: StoreHere) -> list[SessionLine]:
-    """List the sessions, the most recently changed first."""
+async def list_sessions(
+    services: ServicesHere,
+    store: StoreHere,
+    query: Annotated[str, Query(max_length=MAX_QUERY_CHARACTERS, examples=["opening hours"])] = "",
+) -> list[SessionLine]:
+    """List the sessions, the most recently changed first; with `query`, those whose title or messages contain it."""
+    found = await store.sessions(limit=MOST_SESSIONS)
+    if words := query.casefold().split():
+        found = [one for one in found if await _contains(store, one, words)]
     return [
         SessionLine(
             id=one.id,
@@ -95,8 +109,17 @@ async def list_sessions(services: ServicesHere, store: StoreHere) -> list[Sessio
             messages=one.messages,
             running=services.runs.find(store, one.id) is not None,
         )
-        for one in await store.sessions(limit=MOST_SESSIONS)
+        for one in found
     ]
+
+
+async def _contains(store: Store, session: SessionInfo, words: Sequence[str]) -> bool:
+    if all(word in session.title.casefold() for word in words):
+        return True
+    history = (await store.read(session.id)).history
+    texts = [session.title, *(one.text for one in transcript(history) if one.role != "tool")]
+    text = "\n".join(texts).casefold()
+    return all(word in text for word in words)
 
 
 @routes.get("/{session}", responses=MISSING)
@@ -106,6 +129,53 @@ async def get_session(session: SessionId, services: ServicesHere, store: StoreHe
     # on another replica.
     running = services.runs.find(store, session) is not None or await store.is_open(session)
     return _session_shape(services, await store.read(session), running)
+
+
+@routes.patch("/{session}", status_code=204, response_description="The title was changed.", responses=MISSING)
+async def rename_session(session: SessionId, title: NewTitle, store: StoreHere) -> Response:
+    """Give a session a title of its own."""
+    async with store.open(session, create=False) as opened:
+        await opened.append(title=title.title)
+    return Response(status_code=204)
+
+
+@routes.post("/{session}/feedback", responses=MISSING)
+async def rate(session: SessionId, feedback: Feedback, services: ServicesHere, store: StoreHere) -> Learned:
+    """Say whether a run used the right tools. The search learns which tools the request should lead to, where the
+    server may learn; the rating stays in the log."""
+    async with store.open(session, create=False) as opened:
+        events = await store.events(session, after=position_of(feedback.run) - 1)
+        run = _run_of(events, position_of(feedback.run))
+        tools = _right_tools(services, feedback, run)
+        crib = services.served.crib
+        learned = [name for name in tools if run and (crib.learn or not services.options.tokens)]
+        for name in learned:
+            await asyncio.to_thread(crib.tool_index.learn, str(run[0]["text"]), name)
+        await opened.append(events=[{"type": "feedback", **feedback.model_dump(), "learned": learned}])
+    return Learned(learned=learned)
+
+
+def _run_of(events: Sequence[LoggedEvent], position: int) -> list[dict[str, Any]]:
+    """The events of the run that begins at a position of the log; empty if none does."""
+    found: list[dict[str, Any]] = []
+    for line in events:
+        starts = line.event["type"] == "run_started"
+        if (line.position == position) != starts and (starts or not found):
+            break
+        found.append(line.event)
+    return found
+
+
+def _right_tools(services: Services, feedback: Feedback, run: Sequence[dict[str, Any]]) -> list[str]:
+    """The tools that the request should lead to, as far as the user says."""
+    toolbox = services.toolbox()
+    if feedback.tool is not None:
+        names = [feedback.tool]
+    elif feedback.good:
+        names = [name for one in run if one["type"] == "usage" for name in one["report"]["tools_used"]]
+    else:
+        names = []
+    return [name for name in names if toolbox.find(name) is not None][:MOST_RATED]
 
 
 @routes.delete("/{session}", status_code=204, response_description="The session was deleted.", responses=MISSING)

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 
 from toolcrib.catalog.catalog import Catalog
+from toolcrib.credentials import acting_for
+from toolcrib.discovery.confirmation import PendingApproval
 from toolcrib.discovery.costs import cost_table
 from toolcrib.discovery.tokens import definition_tokens
 from toolcrib.discovery.toolbox import Toolbox
@@ -31,7 +33,7 @@ from toolcrib.server.schemas import (
     Trial,
     Tried,
 )
-from toolcrib.server.services import Services, ServicesHere, is_harmless
+from toolcrib.server.services import Services, ServicesHere, StoreHere
 from toolcrib.tools.tool import Tool
 
 search_routes = APIRouter(prefix="/api", tags=["search"])
@@ -111,29 +113,30 @@ async def get_tool(name: str, services: ServicesHere) -> ToolShape:
         phrases=list(tool.phrases),
         related=[name for name in tool.related if toolbox.find(name) is not None],
         tokens=definition_tokens(tool),
-        can_try=is_harmless(toolbox, tool),
+        can_try=toolbox.may_call(tool),
     )
 
 
-@routes.post(
-    "/tools/{name}/try",
-    responses={
-        **MISSING,
-        403: {"model": Refusal, "description": "The tool may change something, or needs confirmation."},
-    },
-)
-async def try_tool(name: str, trial: Trial, services: ServicesHere) -> Tried:
-    """Call a tool that only reads data."""
+@routes.post("/tools/{name}/try", responses=MISSING)
+async def try_tool(name: str, trial: Trial, services: ServicesHere, store: StoreHere) -> Tried:
+    """Call a tool outside of a conversation. Where the policy asks first, nothing is called, and `asks` has the id to
+    send back as the yes."""
     toolbox = services.toolbox()
-    if not is_harmless(toolbox, _tool(toolbox, name)):
-        raise http_error(
-            403,
-            f"{name} cannot be tried here: it may change something, or it needs confirmation.",
-            "Ask the agent to use it.",
-        )
+    name = _tool(toolbox, name).name
+    approval = None
+    if trial.approved is not None:
+        pending = services.trials.take(store.tenant, trial.approved)
+        if pending is None:
+            raise http_error(409, "Nobody waits for this yes any more.", "Call it again without `approved`.")
+        approval = pending.approve()
     began = time.perf_counter()
-    result = await toolbox.call(name, trial.arguments)
-    return Tried(text=result.text, failed=result.failed, took_ms=round((time.perf_counter() - began) * 1000, 2))
+    with acting_for(store.tenant):
+        result = await toolbox.call(name, trial.arguments, approved=approval)
+    took_ms = round((time.perf_counter() - began) * 1000, 2)
+    if isinstance(result.value, PendingApproval):
+        asks = services.trials.ask(store.tenant, result.value)
+        return Tried(text="", failed=False, asks=asks, reason=result.value.reason, took_ms=took_ms)
+    return Tried(text=result.text, failed=result.failed, took_ms=took_ms)
 
 
 @routes.get("/categories")

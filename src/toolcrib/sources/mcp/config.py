@@ -14,9 +14,13 @@ from toolcrib.errors import SourceConfigError
 from toolcrib.sources.mcp.isolation import Isolation, isolation_of
 from toolcrib.sources.names import distinct
 
-# Variables in configuration files: `${TOKEN}`, `${TOKEN:-default}`, and the forms of VS Code and Cursor.
+# Variables in configuration files: `${TOKEN}`, `${TOKEN:-default}`, and the forms of VS Code and Cursor. What each user
+# has of their own, `${credential:NAME}`, stays until somebody calls: see `users.py`.
 
-_VARIABLE = re.compile(r"\$\{(?P<kind>env:|input:)?(?P<name>[A-Za-z_][\w.-]*)(?::-(?P<default>[^}]*))?\}")
+_VARIABLE = re.compile(r"\$\{(?P<kind>env:|input:|credential:)?(?P<name>[A-Za-z_][\w.-]*)(?::-(?P<default>[^}]*))?\}")
+
+
+_CREDENTIAL = "credential:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,8 @@ class Variables:
 
     def _value(self, found: re.Match[str]) -> str:
         name = found["name"]
+        if found["kind"] == _CREDENTIAL:
+            return found[0]
         if found["kind"] is None and name in ("workspaceFolder", "userHome"):
             return str(self.folder if name == "workspaceFolder" else Path.home())
         # VS Code would prompt for `${input:id}`; here its value comes from the environment.
@@ -70,6 +76,16 @@ _MILLISECONDS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TokenExchange:
+    """Where the token of a caller is exchanged for one that this server takes (RFC 8693)."""
+
+    url: str  # the token endpoint
+    client: str  # as which the gateway is known there
+    secret: str  # the name of a credential of the app
+    scope: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class McpServer:
     """The configuration of one MCP server. Values that may be secret are not part of its `repr`."""
 
@@ -88,7 +104,33 @@ class McpServer:
     missing: tuple[str, ...] = ()  # variables that it uses but that are not set
     origin: str = ""  # the file that configures it
     isolation: Isolation | None = None  # of a program on this machine
+    per_user: bool = False  # each user calls it with an OAuth login of their own
+    exchange: TokenExchange | None = None  # each user calls it with their own token, exchanged
+    user: str | None = None  # whose connection this is, where each user has their own
     identity: str = field(default="", repr=False)  # a hash of what its entry says about where calls go, see `_identity`
+
+    @property
+    def credentials(self) -> tuple[str, ...]:
+        """The credentials that stand in its headers or environment as `${credential:NAME}`."""
+        texts = (*self.headers.values(), *self.environment.values())
+        found = (match for text in texts for match in _VARIABLE.finditer(text) if match["kind"] == _CREDENTIAL)
+        return tuple(dict.fromkeys(match["name"] for match in found))
+
+    @property
+    def has_users(self) -> bool:
+        """Whether each user calls it as themselves."""
+        return self.per_user or self.exchange is not None or bool(self.credentials)
+
+    def with_credentials(self, values: Mapping[str, str]) -> "McpServer":
+        """The server as it is called with these credentials, by name."""
+
+        def fill(text: str) -> str:
+            return _VARIABLE.sub(
+                lambda found: values[found["name"]] if found["kind"] == _CREDENTIAL else found[0], text
+            )
+
+        headers = {name: fill(value) for name, value in self.headers.items()}
+        return replace(self, headers=headers, environment={key: fill(value) for key, value in self.environment.items()})
 
     @property
     def address(self) -> str:
@@ -137,13 +179,42 @@ def server_of(name: str, entry: object, variables: Variables, origin: str = "") 
             **shared,
         )
     headers = {key: variables.fill(value) for key, value in _pairs(fields, "headers", where).items()}
+    per_user, exchange = _auth(fields.get("auth"), variables, where)
     return McpServer(
-        transport=transport, url=variables.fill(url), headers=headers, missing=tuple(variables.missing), **shared
+        transport=transport,
+        url=variables.fill(url),
+        headers=headers,
+        per_user=per_user,
+        exchange=exchange,
+        missing=tuple(variables.missing),
+        **shared,
     )
 
 
+_EXCHANGE_KEYS = ("url", "client", "secret", "scope")
+
+
+def _auth(value: object, variables: Variables, where: str) -> tuple[bool, TokenExchange | None]:
+    """The key `auth`: "user" for a login of each user, or where tokens are exchanged; clients write more into it."""
+    if value in (None, "user", "oauth"):
+        return value == "user", None
+    if isinstance(value, str):
+        raise SourceConfigError(f"{where}: its `auth` is {value!r}.", hint='Write "user", or leave it out.')
+    fields = as_object(value, f"{where}: its `auth`")
+    if "exchange" not in fields:
+        return False, None
+    stated = as_object(fields.get("exchange"), f"{where}: its `auth.exchange`")
+    wrong = [key for key in stated if key not in _EXCHANGE_KEYS]
+    missing = [key for key in _EXCHANGE_KEYS[:3] if not _text(stated, key, where)]
+    if wrong or missing:
+        what = f"has the key {wrong[0]!r}" if wrong else f"lacks {missing[0]!r}"
+        hint = 'Write {"exchange": {"url": ..., "client": ..., "secret": NAME}}, or "user".'
+        raise SourceConfigError(f"{where}: its `auth` {what}.", hint=hint)
+    return False, TokenExchange(**{key: variables.fill(_text(stated, key, where)) for key in stated})
+
+
 _NAMES_ONLY = ("env", "headers")  # their values are mostly keys, which are renewed
-_WHERE = ("command", "args", "cwd", "envFile", "isolation", *_URL_KEYS)
+_WHERE = ("command", "args", "cwd", "envFile", "isolation", "auth", *_URL_KEYS)
 
 
 def _identity(fields: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import httpx2
 import mcp_types
@@ -19,10 +19,12 @@ from mcp import MCPError
 from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND
 from pydantic import ValidationError
 
+from toolcrib.credentials import current_user
 from toolcrib.errors import SourceError, SourceLoginError
 from toolcrib.sources.mcp.config import McpLimits, McpServer
 from toolcrib.sources.mcp.questions import ServerQuestions
 from toolcrib.sources.mcp.transport import McpLink
+from toolcrib.sources.mcp.users import UserConnections
 from toolcrib.sources.modules.process import find_bubblewrap
 from toolcrib.sources.source import Breaker, Clock, SourceState
 from toolcrib.tools.context import current_call
@@ -72,6 +74,11 @@ def login_error(server: McpServer) -> SourceLoginError:
             hint=f"Set {server.missing[0]} in the environment.",
         )
     hint = f"Ask the user to run `toolcrib sources login {server.name}`, or to put a token into its configuration."
+    if server.user is not None:
+        user = f" --user {server.user}" if server.user else ""
+        hint = f"Ask the user to run `toolcrib sources login {server.name}{user}`."
+        if server.credentials:
+            hint = f"Ask the user to run `toolcrib credentials set {server.credentials[0]}{user}`."
     return SourceLoginError(f"{server.name} wants a login.", hint=hint)
 
 
@@ -98,6 +105,14 @@ def refusal(server: McpServer, error: MCPError) -> SourceError:
     return SourceError(f"{server.name} refused the call: {message}")
 
 
+@runtime_checkable
+class MayTakeLong(Protocol):
+    """A call context whose caller waits longer than is usual."""
+
+    @property
+    def call_seconds(self) -> float: ...
+
+
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 Answer = TypeVar("Answer")
 
@@ -121,10 +136,15 @@ class McpConnection:
         *,
         limits: McpLimits | None = None,
         auth: "httpx2.Auth | None" = None,
+        resolve: Callable[[], Awaitable[McpServer]] | None = None,
+        users: UserConnections | None = None,
         clock: Clock = time.monotonic,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.server = server
+        self._resolve = resolve  # the server with its credentials as they are now
+        self._resolved = server  # as the open link uses it
+        self._users = users  # whose connections make the calls, where each user calls as themselves
         self.limits = limits or McpLimits()
         self.changed = asyncio.Event()  # set when its tools changed or it ended
         self._auth = auth
@@ -151,6 +171,7 @@ class McpConnection:
         self._link: McpLink | None = None  # the open link, if any
         self._last: McpLink | None = None  # the newest link, open or closed
         self._connected_at = 0.0
+        self._under_way = 0
         self.state = SourceState.DISABLED if server.disabled else SourceState.STARTING
         self.problem = f"{server.name} is switched off." if server.disabled else ""
 
@@ -158,6 +179,11 @@ class McpConnection:
     def pause(self) -> float:
         """Seconds until the next attempt to connect."""
         return self._retries.pause()
+
+    @property
+    def is_calling(self) -> bool:
+        """Whether a call is under way."""
+        return self._under_way > 0
 
     @property
     def protocol(self) -> str:
@@ -221,12 +247,16 @@ class McpConnection:
 
     async def read(self, uri: str, *, context: object = None) -> mcp_types.ReadResourceResult:
         """Read a resource; the address reaches the server as it is written."""
+        if self._users is not None:
+            return await self._users.of(current_user()).read(uri, context=context)
         return await self._answer(lambda link: link.client.session.read_resource(uri), context, repeatable=True)
 
     async def prompt(
         self, name: str, arguments: Mapping[str, str], *, context: object = None
     ) -> mcp_types.GetPromptResult:
         """Get a prompt, filled in with the arguments."""
+        if self._users is not None:
+            return await self._users.of(current_user()).prompt(name, arguments, context=context)
         return await self._answer(
             lambda link: link.client.get_prompt_mcp(name, dict(arguments)), context, repeatable=True
         )
@@ -238,6 +268,8 @@ class McpConnection:
         given: Mapping[str, str] | None = None,
     ) -> mcp_types.CompleteResult:
         """What the server suggests for an argument of a prompt or a template; `given` are the other arguments."""
+        if self._users is not None:
+            return await self._users.of(current_user()).complete(reference, argument, given)
         known = dict(given) if given is not None else None
         return await self._answer(
             lambda link: link.client.complete_mcp(reference, dict(argument), known), None, repeatable=True
@@ -245,6 +277,8 @@ class McpConnection:
 
     async def watch(self, uris: Iterable[str]) -> None:
         """Have `on_update` called when one of exactly these resources changes, also after a new connection."""
+        if self._users is not None:
+            raise SourceError(f"{self.server.name} is read by each user as themselves, and cannot be watched.")
         async with self._watching:
             self._watched = frozenset(uris)
             link = await self._connected()
@@ -266,6 +300,9 @@ class McpConnection:
 
         `context` belongs to the caller and answers questions that the server asks during the call.
         """
+        if self._users is not None:
+            own = self._users.of(current_user())
+            return await own.call(name, arguments, repeatable=repeatable, progress=progress, context=context)
 
         def send(link: McpLink) -> Awaitable[mcp_types.CallToolResult]:
             return link.client.call_tool_mcp(
@@ -294,12 +331,17 @@ class McpConnection:
 
     async def close(self) -> None:
         """Close the connection, and stop the program of a local server."""
+        if self._users is not None:
+            await self._users.close()
         async with self._connecting:
             await self._drop()
 
     async def _send_once(self, send: Callable[[McpLink], Awaitable[Answer]], context: object) -> Answer | FailedCall:
         seconds = self.server.call_seconds or self.limits.call_seconds
+        if isinstance(context, MayTakeLong):
+            seconds = max(seconds, context.call_seconds)
         link = await self._connected()
+        self._under_way += 1
         try:
             async with asyncio.timeout(seconds) as limit:
                 with self._questions.track_call(context, limit, seconds):
@@ -317,11 +359,13 @@ class McpConnection:
             return FailedCall("its answer does not follow MCP", still_connected=True)
         except Exception as error:  # foreign code, as above
             return await self._handle_failure(link, error)
+        finally:
+            self._under_way -= 1
         self._calls.succeeded()
         return result
 
     async def _handle_failure(self, link: McpLink, error: Exception) -> FailedCall:
-        status, cut = link.status, link.pop_cut()
+        status, cut = link.status_of(error), link.pop_cut()
         if status in (401, 403):
             failure = login_error(self.server)
             await self._give_up(link, failure)
@@ -340,12 +384,21 @@ class McpConnection:
         if self.server.disabled:
             raise SourceError(self.problem, hint="Enable it in its configuration.")
         async with self._connecting:
-            if self._link is not None and self.state is not SourceState.DOWN:
+            try:
+                resolved = await self._resolve() if self._resolve is not None else self.server
+            except SourceLoginError as failure:  # a credential was taken away
+                await self._drop()
+                self._set_failure(failure)
+                raise
+            if self._link is not None and self.state is not SourceState.DOWN and resolved == self._resolved:
                 return self._link
             await self._drop()
+            self._resolved = resolved
             if 0 < self._retries.pause() <= self.limits.longest_wait_seconds:
                 await self._sleep(self._retries.pause())
             if not self._retries.allows():
+                if self.state is SourceState.NEEDS_LOGIN:
+                    raise login_error(self.server)
                 raise SourceError(self.problem, hint=f"It is tried again in {math.ceil(self.pause)} seconds.")
             try:
                 return await self._connect()
@@ -361,10 +414,11 @@ class McpConnection:
             program = await asyncio.to_thread(find_bubblewrap) if isolation.needs_bubblewrap else None
             if problem := isolation.problem(program):
                 raise SourceError(f"{self.server.name} {problem}.", hint="Install it, or change its `isolation`.")
-        self.state = SourceState.STARTING
+        if not self.problem:  # what failed before is not called starting because it is tried once more
+            self.state = SourceState.STARTING
         questions = self._questions if self.relays_questions else None
         link = self._last = McpLink(
-            self.server,
+            self._resolved,
             self.limits,
             changed=self.changed,
             on_end=self._on_end,
@@ -381,6 +435,7 @@ class McpConnection:
         except Exception as error:  # foreign code, as above
             raise start_error(self.server, error, link.status, self.limits.connect_seconds) from error
         self._link, self._connected_at = link, self._clock()
+        self.state = SourceState.STARTING  # until its tools are listed
         return link
 
     def _on_end(self, link: McpLink) -> None:

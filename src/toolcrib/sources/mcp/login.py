@@ -19,6 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthRegistrationError, TokenStorage
+from mcp.client.auth.utils import is_valid_client_metadata_url
 from mcp.shared.auth import (
     AuthorizationCodeResult,
     OAuthClientInformationFull,
@@ -26,8 +27,9 @@ from mcp.shared.auth import (
     OAuthMetadata,
     OAuthToken,
 )
-from pydantic import AnyHttpUrl, BaseModel, ValidationError
+from pydantic import AnyHttpUrl, BaseModel, SecretStr, ValidationError
 
+from toolcrib.credentials import LOCAL, CredentialStore
 from toolcrib.errors import SourceError, SourceLoginError
 from toolcrib.sources.mcp.config import McpLimits, McpServer
 from toolcrib.sources.mcp.connection import McpConnection
@@ -61,32 +63,32 @@ class RegisteredClient:
 CLIENT_NAME = "Toolcrib"
 Model = TypeVar("Model", bound=BaseModel)
 _ONLY_OWNER = 0o600
+_EARLY_SECONDS = 30.0  # before its end a token is renewed: it has to last for the request, too
 
 
-class LoginFile(TokenStorage):
-    """The stored login of one server: tokens, client registration and server metadata. Readable by its owner only."""
-
-    def __init__(self, server: McpServer, folder: Path) -> None:
-        # Named by a hash, because a URL may contain a key.
-        self.path = folder / f"{sha256(server.url.encode()).hexdigest()[:32]}.json"
-        self._loaded_version: tuple[int, int] | None = None
-        self._document: Mapping[str, Any] = {}
+class StoredLogin(TokenStorage):
+    """The stored login of one user of one server: tokens, client registration and server metadata."""
 
     @property
     def expires_at(self) -> float | None:
-        """When the access token expires, in seconds since the epoch."""
+        """When the access token is to be renewed, in seconds since the epoch."""
         value = self._load().get("expires_at")
         return value if isinstance(value, float) else None
 
     def is_changed(self) -> bool:
-        """Whether the file was changed since it was loaded, for example by another process."""
-        return self._version() != self._loaded_version
+        """Whether it was changed since it was loaded, for example by another process."""
+        raise NotImplementedError
 
     def forget(self) -> bool:
         """Remove the login. Returns whether there was one."""
-        existed = self.path.exists()
-        self.path.unlink(missing_ok=True)
-        return existed
+        raise NotImplementedError
+
+    def _load(self) -> Mapping[str, Any]:
+        """The document as it is stored now."""
+        raise NotImplementedError
+
+    def _store(self, document: Mapping[str, Any]) -> None:
+        raise NotImplementedError
 
     async def get_tokens(self) -> OAuthToken | None:
         return _parse(OAuthToken, self._load().get("tokens"))
@@ -106,7 +108,8 @@ class LoginFile(TokenStorage):
         return _parse(OAuthMetadata, self._load().get("metadata"))
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        expires_at = None if tokens.expires_in is None else time.time() + tokens.expires_in
+        lasts = tokens.expires_in
+        expires_at = None if lasts is None else time.time() + lasts - min(_EARLY_SECONDS, lasts / 5)
         self._write(tokens=tokens.model_dump(mode="json", exclude_none=True), expires_at=expires_at)
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
@@ -122,6 +125,27 @@ class LoginFile(TokenStorage):
     def set_metadata(self, metadata: OAuthMetadata) -> None:
         self._write(metadata=metadata.model_dump(mode="json", exclude_none=True))
 
+    def _write(self, **changed: object) -> None:
+        self._store({**self._load(), **changed})
+
+
+class LoginFile(StoredLogin):
+    """The login of whoever runs Toolcrib here: a file that only its owner can read."""
+
+    def __init__(self, server: McpServer, folder: Path) -> None:
+        # Named by a hash, because a URL may contain a key.
+        self.path = folder / f"{_hash_of(server)}.json"
+        self._loaded_version: tuple[int, int] | None = None
+        self._document: Mapping[str, Any] = {}
+
+    def is_changed(self) -> bool:
+        return self._version() != self._loaded_version
+
+    def forget(self) -> bool:
+        existed = self.path.exists()
+        self.path.unlink(missing_ok=True)
+        return existed
+
     def _load(self) -> Mapping[str, Any]:
         if self.is_changed():
             self._loaded_version = self._version()
@@ -131,8 +155,7 @@ class LoginFile(TokenStorage):
                 self._document = {}
         return self._document
 
-    def _write(self, **changed: object) -> None:
-        document = {**self._load(), **changed}
+    def _store(self, document: Mapping[str, Any]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with NamedTemporaryFile("w", encoding="utf-8", dir=self.path.parent, prefix=".", delete=False) as new:
             os.chmod(new.name, _ONLY_OWNER)
@@ -148,10 +171,50 @@ class LoginFile(TokenStorage):
         return status.st_mtime_ns, status.st_ino
 
 
+class UserLogin(StoredLogin):
+    """The login of one user, in the credential store."""
+
+    def __init__(self, server: McpServer, credentials: CredentialStore, user: str) -> None:
+        self._name = f"login {_hash_of(server)}"
+        self._credentials = credentials
+        self._user = user
+        self._loaded: str | None = None
+
+    def is_changed(self) -> bool:
+        return self._text() != self._loaded
+
+    def forget(self) -> bool:
+        return self._credentials.remove(self._name, user=self._user)
+
+    def _load(self) -> Mapping[str, Any]:
+        self._loaded = self._text()
+        try:
+            return mapping(json.loads(self._loaded or "{}"))
+        except ValueError:
+            return {}
+
+    def _store(self, document: Mapping[str, Any]) -> None:
+        self._loaded = json.dumps(document)
+        self._credentials.set(self._name, SecretStr(self._loaded), user=self._user)
+
+    def _text(self) -> str | None:
+        found = self._credentials.get(self._name, user=self._user)
+        return None if found is None else found.get_secret_value()
+
+
+def _hash_of(server: McpServer) -> str:
+    return sha256(server.url.encode()).hexdigest()[:32]
+
+
+def stored_login(server: McpServer, folder: Path, credentials: CredentialStore, user: str) -> StoredLogin:
+    """The place of a user's login."""
+    return LoginFile(server, folder) if user == LOCAL else UserLogin(server, credentials, user)
+
+
 class SavedLogin(OAuthClientProvider):
     """Sends the token of a stored login, and refreshes it. It never starts a login."""
 
-    def __init__(self, server: McpServer, file: LoginFile) -> None:
+    def __init__(self, server: McpServer, file: StoredLogin) -> None:
         self._file = file
         super().__init__(server.url, client_metadata("http://127.0.0.1/callback"), file)
 
@@ -166,17 +229,45 @@ class SavedLogin(OAuthClientProvider):
             if self._file.is_changed() or not self._initialized:
                 await self._initialize()
             if not self.context.is_token_valid() and self.context.can_refresh_token():
-                renewed = yield await self._refresh_token()
-                await self._handle_refresh_response(renewed)
-            if self.context.is_token_valid():
-                self._add_auth_header(request)
-        yield request
+                await self._renewed((yield await self._refresh_token()))
+            sent = self._add_token(request)
+        answer = yield request
+        if answer.status_code != 401 or sent is None:
+            return
+        async with self.context.lock:  # it ended before its time, or while it was under way
+            if self._file.is_changed():
+                await self._initialize()
+            if (self._token == sent or not self.context.is_token_valid()) and self.context.can_refresh_token():
+                await self._renewed((yield await self._refresh_token()))
+            again = self._add_token(request)
+        if again not in (None, sent):
+            yield request
+
+    @property
+    def _token(self) -> str | None:
+        return self.context.current_tokens.access_token if self.context.current_tokens else None
+
+    async def _renewed(self, answer: httpx2.Response) -> None:
+        await self._handle_refresh_response(answer)
+        self.context.token_expiry_time = self._file.expires_at
+
+    def _add_token(self, request: httpx2.Request) -> str | None:
+        """Send the token, if it counts; gives it."""
+        if not self.context.is_token_valid():
+            return None
+        self._add_auth_header(request)
+        return self._token
 
 
-def saved_login(server: McpServer, folder: Path) -> SavedLogin | None:
+def saved_login(
+    server: McpServer, folder: Path, credentials: CredentialStore | None = None, user: str = LOCAL
+) -> SavedLogin | None:
     """The stored login of a server; None for a local server, or one with a key in its configuration."""
     has_key = any(name.casefold() == "authorization" for name in server.headers)
-    return None if server.transport == "stdio" or has_key else SavedLogin(server, LoginFile(server, folder))
+    if server.transport == "stdio" or has_key:
+        return None
+    login = LoginFile(server, folder) if credentials is None else stored_login(server, folder, credentials, user)
+    return SavedLogin(server, login)
 
 
 def client_metadata(callback: str) -> OAuthClientMetadata:
@@ -262,19 +353,26 @@ async def log_in(
     seconds: float = SECONDS,
     *,
     client: RegisteredClient | None = None,
+    client_metadata_url: str | None = None,
+    login: StoredLogin | None = None,
 ) -> int:
     """Log in and store the login. Returns how many tools the server then offers.
 
-    `client` is registered with the server already; by default the client of the last login. If there is none, dynamic
-    client registration is used.
+    `client` is registered with the server already; by default the client of the last login. If there is none, the
+    client is the one that the document at `client_metadata_url` describes, where the server takes such documents;
+    otherwise dynamic client registration is used. `login` is where the login is kept, by default that of this machine.
     """
+    if client_metadata_url is not None and not is_valid_client_metadata_url(client_metadata_url):
+        hint = "It starts with https:// and has a path, such as https://example.com/toolcrib.json."
+        raise SourceError(f"{client_metadata_url!r} is no address of a client's metadata.", hint=hint)
+    login = login or LoginFile(server, folder)
     if server.transport == "stdio":
         raise SourceError(
             f"{server.name} is a program on this machine.",
             hint="Local servers need no login. Put its key into `env` of its entry.",
         )
-    client = client or await LoginFile(server, folder).registered_client()
-    storage = _NewLogin(server, folder, client)
+    client = client or await login.registered_client()
+    storage = _NewLogin(login, client)
     async with callback(client.port if client else 0) as (address, answer):
 
         async def wait_for_callback() -> AuthorizationCodeResult:
@@ -286,7 +384,12 @@ async def log_in(
             await open_page(page)
 
         provider = OAuthClientProvider(
-            server.url, client_metadata(address), storage, open_login_page, wait_for_callback
+            server.url,
+            client_metadata(address),
+            storage,
+            open_login_page,
+            wait_for_callback,
+            client_metadata_url=client_metadata_url,
         )
         limits = McpLimits(connect_seconds=seconds, list_seconds=seconds)
         connection = McpConnection(server, limits=limits, auth=provider)
@@ -299,20 +402,19 @@ async def log_in(
         if not storage.logged_in:
             raise SourceError(f"{server.name} requires no login.", hint="It can be used without one.")
         if provider.context.oauth_metadata is not None:
-            storage.set_metadata(provider.context.oauth_metadata)
+            login.set_metadata(provider.context.oauth_metadata)
         if client is not None:
-            storage.set_registered_client(client, provider.context.oauth_metadata)
+            login.set_registered_client(client, provider.context.oauth_metadata)
     return len(tools)
 
 
-class _NewLogin(LoginFile):
+class _NewLogin(TokenStorage):
     """Storage for a new login. It ignores the stored client, because the port of the redirect URI changes."""
 
-    logged_in = False
-
-    def __init__(self, server: McpServer, folder: Path, client: RegisteredClient | None) -> None:
-        super().__init__(server, folder)
+    def __init__(self, login: StoredLogin, client: RegisteredClient | None) -> None:
+        self._login = login
         self._client = client
+        self.logged_in = False
 
     async def get_tokens(self) -> OAuthToken | None:
         return None
@@ -322,7 +424,10 @@ class _NewLogin(LoginFile):
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
         self.logged_in = True
-        await super().set_tokens(tokens)
+        await self._login.set_tokens(tokens)
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        await self._login.set_client_info(client_info)
 
 
 def _login_failure(server: McpServer, client: RegisteredClient | None, error: SourceError) -> SourceLoginError:

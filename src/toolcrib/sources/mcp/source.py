@@ -5,10 +5,12 @@ import logging
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from toolcrib.credentials import LOCAL, CredentialStore
 from toolcrib.errors import CatalogError, MissingExtraError, SourceError, ToolDefinitionError
+from toolcrib.settings import Settings
 from toolcrib.sources.mcp.config import McpLimits, McpServer
 from toolcrib.sources.names import ToolNames
 from toolcrib.sources.source import Clock, ReportsProgress, SourceState, SourceTools, ToolSink
@@ -26,6 +28,7 @@ try:
     from toolcrib.sources.mcp.connection import McpConnection, Readables, Sleep
     from toolcrib.sources.mcp.resources import Definition, McpReadCall, key_of, reader_of
     from toolcrib.sources.mcp.results import result_of
+    from toolcrib.sources.mcp.users import ExchangedToken, UserConnections, with_values
 except ModuleNotFoundError as error:
     raise MissingExtraError("A tool of an MCP server", "gateway") from error
 
@@ -50,6 +53,7 @@ class McpSource:
         *,
         limits: McpLimits | None = None,
         auth: "httpx2.Auth | None" = None,
+        credentials: CredentialStore | None = None,
         clock: Clock = time.monotonic,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
@@ -60,9 +64,15 @@ class McpSource:
         )
         self.problems: tuple[str, ...] = ()  # why tools of the server were left out, one sentence each
         self._reads = False  # whether its resources and prompts are offered, too
-        self.connection = McpConnection(server, limits=limits, auth=auth, clock=clock, sleep=sleep)
-        self._source_tools = SourceTools(catalog)
         self._clock = clock
+        self._timing: dict[str, Any] = {"limits": limits, "clock": clock, "sleep": sleep}
+        self._credentials = credentials
+        if server.has_users:
+            self._credentials = credentials or CredentialStore.open()
+            self.connection = self._connection(server, None, auth or self._login(server, LOCAL))
+        else:
+            self.connection = McpConnection(server, auth=auth, **self._timing)
+        self._source_tools = SourceTools(catalog)
         self._sleep = sleep
         self._settled = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -102,6 +112,32 @@ class McpSource:
         """
         definitions = [mcp_types.Tool.model_validate(definition) for definition in known]
         self._sync(*self._converted(definitions, readables))
+
+    def _connection(self, server: McpServer, user: str | None, auth: "httpx2.Auth | None") -> McpConnection:
+        """A connection of one user alone; without a user that of the app, which lists and lets users call."""
+        credentials = self._credentials
+        assert credentials is not None
+        exchanged = ExchangedToken(server, server.exchange, credentials, user) if server.exchange else None
+
+        async def resolve() -> McpServer:
+            if exchanged is not None:
+                await exchanged.renew()
+            return await asyncio.to_thread(with_values, server, credentials, user)
+
+        users = UserConnections(self._connection_of, clock=self._clock) if user is None else None
+        return McpConnection(server, auth=exchanged or auth, resolve=resolve, users=users, **self._timing)
+
+    def _login(self, server: McpServer, user: str) -> "httpx2.Auth | None":
+        from toolcrib.sources.mcp.login import saved_login  # late: loads the OAuth client
+
+        logins = Settings.from_environment().logins
+        return saved_login(server, logins, self._credentials, user) if server.per_user else None
+
+    def _connection_of(self, user: str) -> McpConnection:
+        own = replace(self.server, user=user)
+        connection = self._connection(own, user, self._login(own, user))
+        connection.relays_questions = self.connection.relays_questions
+        return connection
 
     def relay_questions(self) -> None:
         """Allow elicitation and sampling during a call, from the next connection on. The call's context answers.
@@ -310,6 +346,7 @@ def tool_of(definition: mcp_types.Tool, name: str, connection: McpConnection) ->
         category=category_of(connection.server),
         risk=risk_of(definition),
         confirm=asks_by(definition.name, _hints(definition)),
+        output_schema=clean_words(definition.output_schema) if definition.output_schema else None,
         source=f"mcp:{server}",
         origin=connection.server.origin,
     )

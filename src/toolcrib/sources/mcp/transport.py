@@ -96,6 +96,7 @@ class WatchedTransport(httpx2.AsyncBaseTransport):
         self._needs_stream = needs_stream
         self._most_bytes = most_bytes
         self.refusal: int | None = None  # the status of the last request, if it was an error
+        self.last_refusal: int | None = None  # the same of the last one that was an error, whatever came since
         self.cut = False  # whether a response was too large
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -104,6 +105,7 @@ class WatchedTransport(httpx2.AsyncBaseTransport):
         # matters only for SSE, where the responses also come over this stream.
         if request.method == "POST" or (self._needs_stream and response.status_code >= 400):
             self.refusal = response.status_code if response.status_code >= 400 else None
+            self.last_refusal = self.refusal or self.last_refusal
         if request.method == "POST" and isinstance(response.stream, httpx2.AsyncByteStream):
             if response.headers.get("content-encoding", "identity") != "identity":
                 await response.aclose()
@@ -337,6 +339,7 @@ async def _terminate(process: Process) -> None:
 
 _CLIENT = mcp_types.Implementation(name="toolcrib", version=version("toolcrib"))
 _CLOSE_SECONDS = 5.0
+_REFUSED = "Server returned an error response"  # what the SDK makes of a status that is an error
 
 
 class McpLink:
@@ -379,6 +382,16 @@ class McpLink:
     def status(self) -> int | None:
         """The status of the last HTTP request, if it was an error."""
         return self._transport.watched.refusal if isinstance(self._transport, HttpTransport) else None
+
+    def status_of(self, error: Exception) -> int | None:
+        """The status of the request that failed with this error; beside others that went well, it is not the last."""
+        if (
+            isinstance(error, MCPError)
+            and error.error.message == _REFUSED
+            and isinstance(self._transport, HttpTransport)
+        ):
+            return self._transport.watched.last_refusal
+        return self.status
 
     def pop_cut(self) -> bool:
         """Whether a response was too large since the last call of this method."""

@@ -12,10 +12,12 @@ from urllib.parse import quote, urlencode
 from toolcrib.errors import SourceConfigError
 from toolcrib.sources.openapi.document import OpenApiDocument, SchemaBundle
 from toolcrib.sources.web import origin_of
+from toolcrib.tools.result import as_json
 from toolcrib.tools.schema import items, mapping
 
 WHOLE_BODY = "body"
 JSON, FORM, TEXT = "application/json", "application/x-www-form-urlencoded", "text/plain"
+_MOST_RESULT_CHARACTERS = 50_000  # of the schema of a result, of which a line is shown
 _NOT_PARAMETERS = {"accept", "content-type", "authorization"}  # OpenAPI says that these are none
 
 
@@ -102,6 +104,27 @@ def _body(
         if document.resolved(part).get("readOnly") is not True
     ]
     return chosen.replace("*/*", JSON), fields
+
+
+def result_schema(document: OpenApiDocument, operation: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The schema of what an operation answers when it succeeds; None if the document does not say, or says too much."""
+    responses = mapping(operation.get("responses"))
+    codes = [*sorted(code for code in map(str, responses) if code.startswith("2")), "default"]
+    for response in (document.resolved(responses.get(code)) for code in codes):
+        content = mapping(response.get("content"))
+        kind = next((kind for kind in content if kind.partition(";")[0].strip().lower().endswith("json")), None)
+        if kind is None:
+            continue
+        bundle = SchemaBundle(document)
+        try:
+            schema = bundle.schema(mapping(content[kind]).get("schema"))
+            definitions = bundle.definitions(_MOST_RESULT_CHARACTERS)
+        except SourceConfigError:  # no reason to do without the tool
+            return None
+        if not schema or len(as_json(schema)) > _MOST_RESULT_CHARACTERS:
+            return None
+        return {**schema, "$defs": definitions} if definitions else schema
+    return None
 
 
 def _merged(

@@ -23,7 +23,7 @@ from toolcrib.errors import (
 from toolcrib.settings import Settings
 from toolcrib.sources.names import ToolNames, safe_prefix
 from toolcrib.sources.openapi.document import MOST_SECONDS, OpenApiDocument, checked_path
-from toolcrib.sources.openapi.request import Arguments, Credential, arguments_of, request_of
+from toolcrib.sources.openapi.request import Arguments, Credential, arguments_of, request_of, result_schema
 from toolcrib.sources.source import DocumentSource, SourceState, ToolSink
 from toolcrib.sources.web import Web, WebGuard, WebLimits, WebResponse, keep_keys_out_of_logs
 from toolcrib.tools.result import ToolResult, as_json
@@ -270,6 +270,7 @@ class OpenApiSource(DocumentSource):
             risk=Risk.DESTRUCTIVE if effect is Effect.DESTROYS else RISKS.get(method, Risk.MODERATE),
             # The method says whether it only reads; a name that says otherwise is believed.
             confirm=RISKS.get(method) is not Risk.SAFE or effect in (Effect.CHANGES, Effect.DESTROYS),
+            output_schema=result_schema(document, operation),
             source=self.name,
             origin=f"{document.place}: {method.upper()} {path}",
         )

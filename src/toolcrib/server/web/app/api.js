@@ -41,17 +41,24 @@ async function refusal(response) {
 const json = async (path, options) => (await request(path, options)).json();
 const part = encodeURIComponent;
 
+export const logIn = (token) => request("/api/login", { method: "POST", body: { token } });
 export const getApp = () => json("/api/app");
 export const getModels = (local) => json(`/api/models?local=${local}`);
-export const getSessions = () => json("/api/sessions");
+export const getSessions = (query = "") => json(`/api/sessions${query ? `?query=${part(query)}` : ""}`);
+export const renameSession = (id, title) => request(`/api/sessions/${part(id)}`, { method: "PATCH", body: { title } });
+export const sendFeedback = (id, feedback) => json(`/api/sessions/${part(id)}/feedback`, { method: "POST", body: feedback });
 export const getSession = (id) => json(`/api/sessions/${part(id)}`);
 export const createSession = () => json("/api/sessions", { method: "POST", body: {} });
 export const deleteSession = (id) => request(`/api/sessions/${part(id)}`, { method: "DELETE" });
 export const stopRun = (id) => request(`/api/sessions/${part(id)}/stop`, { method: "POST", body: {} });
 
+export const getPreview = (id, confirmation) => json(`/api/sessions/${part(id)}/confirmations/${part(confirmation)}`);
+export const getChanges = (id) => json(`/api/sessions/${part(id)}/changes`);
+export const undoCall = (id, call) => json(`/api/sessions/${part(id)}/undo`, { method: "POST", body: { call } });
+
 export const getTools = () => json("/api/tools");
 export const getTool = (name) => json(`/api/tools/${part(name)}`);
-export const tryTool = (name, args) => json(`/api/tools/${part(name)}/try`, { method: "POST", body: { arguments: args } });
+export const tryTool = (name, args, approved) => json(`/api/tools/${part(name)}/try`, { method: "POST", body: { arguments: args, approved } });
 export const getCategories = () => json("/api/categories");
 export const getFindings = () => json("/api/check");
 export const getTokens = () => json("/api/tokens");
@@ -62,10 +69,11 @@ export async function* sendMessage(id, text, model, signal) {
   yield* eventsOf(await request(`/api/sessions/${part(id)}/messages`, { method: "POST", body: { text, model }, signal }));
 }
 
-/** Answer a question by a button; what happens comes back as events. */
-export async function* answerConfirmation(id, confirmation, approved, model, signal) {
+/** Answer a question by a button; what happens comes back as events. With `args`, the yes is to these instead. */
+export async function* answerConfirmation(id, confirmation, approved, args, model, signal) {
   const path = `/api/sessions/${part(id)}/confirmations/${part(confirmation)}`;
-  yield* eventsOf(await request(path, { method: "POST", body: { approved, model }, signal }));
+  const body = args === undefined ? { approved, model } : { approved, arguments: args, model };
+  yield* eventsOf(await request(path, { method: "POST", body, signal }));
 }
 
 /** All that happened after the event `last` (null: from the first on), and what happens until the run is over. */

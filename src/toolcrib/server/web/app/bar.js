@@ -1,6 +1,6 @@
 // The bar on top: where you are, what is served, and the switches. On a phone, a second bar at the bottom.
 
-import { html, useState } from "./html.js";
+import { html } from "./html.js";
 import { Icon } from "./icons.js";
 import { ModelPicker } from "./models.js";
 import { openPalette } from "./palette.js";
@@ -8,7 +8,7 @@ import { panes, showSingle, togglePane } from "./panes.js";
 import { address, go } from "./route.js";
 import { state } from "./state.js";
 import { useStore } from "./store.js";
-import { currentTheme, toggleTheme } from "./theme.js";
+import { theme, toggleTheme } from "./theme.js";
 
 const VIEWS = [
   ["chat", "Chat", "chat"],
@@ -20,7 +20,7 @@ const COMMAND = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl ";
 export function Bar({ view }) {
   const app = useStore(state, (value) => value.app);
   const shown = useStore(panes);
-  const [theme, setTheme] = useState(currentTheme);
+  const dark = useStore(theme, (value) => value.name === "dark");
   const pane = (name, label, icon) => html`
     <button class="icon-button pane-switch" data-pane=${name} aria-pressed=${shown[name]} aria-label=${label} title=${label} onClick=${() => togglePane(name)}>
       <${Icon} name=${icon} />
@@ -37,8 +37,8 @@ export function Bar({ view }) {
         ${pane("sessions", "Conversations", "list")} ${app?.site && pane("site", "Site", "window")} ${pane("inspector", "Inspector", "pulse")}
       </span>`}
       <button class="palette-button" aria-label="Open the command palette" onClick=${openPalette}><${Icon} name="search" size=${14} /><kbd>${COMMAND}K</kbd></button>
-      <button class="icon-button" aria-label=${theme === "dark" ? "Light theme" : "Dark theme"} title="Theme" onClick=${() => setTheme(toggleTheme())}>
-        <${Icon} name=${theme === "dark" ? "sun" : "moon"} />
+      <button class="icon-button" aria-label=${dark ? "Light theme" : "Dark theme"} title="Theme" onClick=${toggleTheme}>
+        <${Icon} name=${dark ? "sun" : "moon"} />
       </button>
     </header>
   `;

@@ -1,6 +1,7 @@
 // A call of a tool: closed it says what and how long; open it shows the exact arguments and the result.
 
 import { html } from "./html.js";
+import { Undo } from "./changes.js";
 import { copyText } from "./clipboard.js";
 import { Running } from "./discovery_card.js";
 import { duration, inline, pretty } from "./format.js";
@@ -27,7 +28,7 @@ export function CallCard({ item }) {
         ${item.text !== undefined && html`<p class="label">${item.failed ? "Error" : "Result"}</p><${Block} value=${pretty(item.text)} label="result" />`}
       </div>
     </details>
-    ${how === "ok" && html`<${Thumbnails} text=${item.text ?? ""} />`}
+    ${how === "ok" && html`<${Thumbnails} text=${item.text ?? ""} /><${Undo} callId=${item.id} />`}
   `;
 }
 

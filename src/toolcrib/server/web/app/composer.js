@@ -4,17 +4,27 @@ import { html, useEffect, useLayoutEffect, useRef, useState } from "./html.js";
 import { Icon } from "./icons.js";
 import { Notice } from "./notices.js";
 import { send, stop } from "./session.js";
+import { forget, remember, remembered } from "./settings.js";
 import { state } from "./state.js";
 import { useStore } from "./store.js";
 
 const TALLEST_PX = 200;
 
+export const draftOf = (sessionId) => `draft.${sessionId ?? "new"}`;
+
 export function Composer() {
   const running = useStore(state, (value) => value.running);
   const notice = useStore(state, (value) => value.notice);
   const sessionId = useStore(state, (value) => value.sessionId);
-  const [text, setText] = useState("");
+  const [text, setShown] = useState("");
   const field = useRef(null);
+  // What is not sent yet belongs to its conversation, also after a reload.
+  const setText = (words, id = state.get().sessionId) => {
+    if (id === state.get().sessionId) setShown(words);
+    if (words) remember(draftOf(id), words);
+    else forget(draftOf(id));
+  };
+  useEffect(() => setShown(remembered(draftOf(sessionId), "")), [sessionId]);
   useEffect(() => {
     // On a touch screen the focus would open the keyboard over the page.
     if (matchMedia("(hover: hover)").matches) field.current?.focus();
@@ -28,10 +38,13 @@ export function Composer() {
     event?.preventDefault();
     if (running || !text.trim()) return;
     const words = text;
+    const id = sessionId;
     setText("");
     await send(words);
     // Nothing was said to the server: the words come back instead of being lost.
-    if (state.get().notice && state.get().turns.at(-1)?.user !== words.trim()) setText((now) => now || words);
+    const here = id ?? state.get().sessionId;
+    const said = state.get().sessionId === here && state.get().turns.at(-1)?.user === words.trim();
+    if (state.get().notice && !said && !remembered(draftOf(here), "")) setText(words, here);
   };
   const press = (event) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event);

@@ -3,11 +3,12 @@
 // A turn is what the user said and what happened then: `items` in the order they appeared on the page, `steps` for the
 // timeline, `usage` when it is over.
 
-import { closeModel, finishStep, openModel, openStep, relaid } from "./steps.js";
+import { closeModel, finishStep, measured, openModel, openStep } from "./steps.js";
 
 /** The turns after one more event, which came at `at` (ms). */
 export function withEvent(turns, event, at) {
   if (event.type === "run_started") return [...ended(answeredBy(event, turns)), newTurn(event, at)];
+  if (event.type === "feedback") return turns.map((turn) => (turn.number === event.run ? { ...turn, rating: event } : turn));
   const turn = turns.at(-1);
   if (!turn) return turns;
   const change = CHANGES[event.type];
@@ -46,6 +47,8 @@ function newTurn(event, at) {
     user: event.text,
     confirmation: event.confirmation ?? null,
     model: event.model,
+    number: event.number, // of its first event
+    rating: null,
     began: at,
     running: true,
     items: [],
@@ -115,12 +118,9 @@ const CHANGES = {
   usage: (turn, event, at) => ({
     usage: event,
     running: false,
-    steps: wasReplayed(event, since(turn, at)) ? relaid(turn.steps, event.seconds * 1000) : closeModel(turn.steps, since(turn, at)),
+    steps: measured(turn.steps, event),
   }),
 };
-
-// Read from the log, a turn of seconds passes in no time: then only the durations are true, not when events came.
-const wasReplayed = (event, passedMs) => passedMs < event.seconds * 1000 * 0.5;
 
 function withText(items, delta) {
   const last = items.at(-1);

@@ -10,6 +10,12 @@ export const percent = (share) => `${share > 0 && share < 0.1 ? (100 * share).to
 
 export const sure = (confidence) => Number(confidence ?? 0).toFixed(2);
 
+/** Dollars with as many digits as say something: $0.00042, $0.31, $12.40. */
+export function money(dollars) {
+  const size = Math.abs(dollars);
+  return `$${size >= 1 || size === 0 ? size.toFixed(2) : size.toPrecision(2)}`;
+}
+
 /** A duration with the unit that fits: 0.4 ms, 38 ms, 2.1 s. */
 export function duration(ms) {
   if (ms === null || ms === undefined || Number.isNaN(ms)) return "";

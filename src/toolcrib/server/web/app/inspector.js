@@ -9,7 +9,7 @@ import { Timeline } from "./timeline.js";
 
 export function Inspector({ hidden }) {
   return html`
-    <aside class="inspector" aria-label="Inspector" hidden=${hidden} tabindex="-1">
+    <aside class="inspector" aria-label="Inspector" hidden=${hidden} tabindex="0">
       <${TokenPanel} />
       <${Pegboard} />
       <${Timeline} />

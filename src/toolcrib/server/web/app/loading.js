@@ -17,7 +17,7 @@ export async function loadApp() {
     loadModels();
     document.title = app.name ? `${app.name} · Toolcrib` : "Toolcrib";
   } catch (error) {
-    if (error.status) state.set({ trouble: { message: error.message, hint: error.hint } });
+    if (error.status) state.set({ trouble: { message: error.message, hint: error.hint, status: error.status } });
     else lostServer();
   }
 }

@@ -5,6 +5,7 @@ import { Bar, PhoneBar } from "./bar.js";
 import { Catalog } from "./catalog.js";
 import { Chat } from "./chat.js";
 import { loadApp } from "./loading.js";
+import { Login } from "./login.js";
 import { Offline, Trouble } from "./notices.js";
 import { Palette } from "./palette.js";
 import { Playground } from "./playground.js";
@@ -29,7 +30,7 @@ function Page() {
     <${Bar} view=${view} />
     <${Offline} />
     <main id="main" tabindex="-1" class="view view-${view}">
-      ${trouble ? html`<${Trouble} ...${trouble} />` : known && html`<${View} name=${name} query=${query} />`}
+      ${trouble?.status === 401 ? html`<${Login} />` : trouble ? html`<${Trouble} ...${trouble} />` : known && html`<${View} name=${name} query=${query} />`}
     </main>
     <${PhoneBar} view=${view} />
     <${Palette} />

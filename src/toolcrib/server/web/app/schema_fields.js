@@ -38,6 +38,12 @@ export function readField(field, text) {
   }
 }
 
+/** Arguments as the fields of a form hold them. */
+export function written(fields, args) {
+  const text = (field, value) => (fieldKind(field) === "json" ? JSON.stringify(value, null, 2) : String(value));
+  return Object.fromEntries(fields.filter((field) => args[field.name] !== undefined && args[field.name] !== null).map((field) => [field.name, text(field, args[field.name])]));
+}
+
 function resolved(schema, root) {
   if (typeof schema.$ref === "string" && schema.$ref.startsWith("#/")) {
     const target = schema.$ref.slice(2).split("/").reduce((at, key) => at?.[key], root);

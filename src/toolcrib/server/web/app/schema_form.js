@@ -1,11 +1,11 @@
 // A form out of a JSON schema: a field for each parameter, of the kind that fits; what is nested is written as JSON.
 
 import { html, useState } from "./html.js";
-import { fieldKind, fieldsOf, readField, typeLabel } from "./schema_fields.js";
+import { fieldKind, fieldsOf, readField, typeLabel, written } from "./schema_fields.js";
 
-export function SchemaForm({ schema, disabled, onSubmit, submitLabel }) {
+export function SchemaForm({ schema, initial = {}, disabled, onSubmit, submitLabel, onCancel }) {
   const fields = fieldsOf(schema);
-  const [values, setValues] = useState({});
+  const [values, setValues] = useState(() => written(fields, initial));
   const [wrong, setWrong] = useState({});
   const submit = (event) => {
     event.preventDefault();
@@ -26,7 +26,7 @@ export function SchemaForm({ schema, disabled, onSubmit, submitLabel }) {
   return html`
     <form class="schema-form" onSubmit=${submit} noValidate>
       ${fields.map((field) => html`<${Field} key=${field.name} field=${field} value=${values[field.name]} problem=${wrong[field.name]} disabled=${disabled} onChange=${(value) => setValues({ ...values, [field.name]: value })} />`)}
-      ${submitLabel && html`<button class="button primary" disabled=${disabled}>${submitLabel}</button>`}
+      ${submitLabel && html`<div class="approval-buttons"><button class="button primary" disabled=${disabled}>${submitLabel}</button>${onCancel && html`<button type="button" class="button" disabled=${disabled} onClick=${onCancel}>Back</button>`}</div>`}
     </form>
   `;
 }

@@ -11,6 +11,14 @@ export function remembered(name, otherwise) {
   }
 }
 
+export function forget(name) {
+  try {
+    localStorage.removeItem(PREFIX + name);
+  } catch {
+    // Nothing was remembered, either.
+  }
+}
+
 export function remember(name, value) {
   try {
     localStorage.setItem(PREFIX + name, value);

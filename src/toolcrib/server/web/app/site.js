@@ -4,9 +4,11 @@ import { html, useEffect, useRef, useState } from "./html.js";
 import { Icon } from "./icons.js";
 import { state } from "./state.js";
 import { useStore } from "./store.js";
+import { theme } from "./theme.js";
 
 export function Site({ address, hidden }) {
   const change = useStore(state, (value) => value.siteChange);
+  const colours = useStore(theme, (value) => value.name);
   const frame = useRef(null);
   const [path, setPath] = useState(address);
   const [fresh, setFresh] = useState(false);
@@ -18,14 +20,16 @@ export function Site({ address, hidden }) {
     try {
       const where = frame.current.contentWindow.location;
       if (where.pathname !== "blank") setPath(where.pathname + where.search);
+      paint(frame.current, colours);
     } catch {
       // It left for a page of elsewhere, which may not be looked into.
     }
   };
+  useEffect(() => paint(frame.current, colours), [colours]);
   useEffect(() => {
     if (!change.version) return undefined;
     visit(change.path ?? path);
-    setFresh(true);
+    setFresh(change.written);
     const calm = setTimeout(() => setFresh(false), 1600);
     return () => clearTimeout(calm);
   }, [change.version]);
@@ -43,4 +47,10 @@ export function Site({ address, hidden }) {
       <iframe ref=${frame} src=${address} title="The site" sandbox="allow-same-origin allow-popups" onLoad=${arrived}></iframe>
     </section>
   `;
+}
+
+/** Let the page in the frame have our theme; there is none while it loads, or where it is of elsewhere. */
+function paint(frame, colours) {
+  const root = frame?.contentDocument?.documentElement;
+  if (root) root.dataset.theme = colours;
 }

@@ -16,12 +16,14 @@ export const state = createStore({
   running: false,
   loading: false, // a session is being fetched
   notice: null, // a passing message: {message, hint}
-  siteChange: { version: 0, path: null }, // grows when the site should be looked at again
+  siteChange: { version: 0, path: null, written: false }, // grows when the site should be looked at again
+  waiting: [], // ids of the questions that the server still wants an answer to
+  changes: [], // what calls of this conversation changed, oldest first
 });
 
 export const toolNamed = (name) => state.get().tools?.find((tool) => tool.name === name) ?? null;
 
-/** Let the site beside the chat go somewhere, or, with null, look again where it is. */
-export function showOnSite(path) {
-  state.set((now) => ({ siteChange: { version: now.siteChange.version + 1, path } }));
+/** Let the site beside the chat go somewhere, or, with null, look again where it is; `written`: as it was changed. */
+export function showOnSite(path, { written = false } = {}) {
+  state.set((now) => ({ siteChange: { version: now.siteChange.version + 1, path, written } }));
 }

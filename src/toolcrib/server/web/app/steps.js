@@ -1,6 +1,6 @@
 // The steps of a turn in time: the model thinks, a search or a tool runs, the model thinks again. In ms from its start.
 //
-// Live, each event has a time. Of a turn from the log only durations are known: `relaid` puts them one after another.
+// While a turn goes on, the times are those at which events reached the page; when it is over, the server's own.
 
 export function openModel(steps, at) {
   return [...steps, { kind: "model", label: "model", start: at, end: null }];
@@ -25,17 +25,31 @@ export function finishStep(steps, kind, label, tookMs, at, failed = false) {
   return after.some((other) => other.open) ? after : openModel(after, at);
 }
 
-/** Steps without times, one after another; what the tools did not take is the model's, in equal parts. */
-export function relaid(steps, totalMs) {
-  const known = steps.reduce((sum, step) => sum + (step.tookMs ?? 0), 0);
-  const models = steps.filter((step) => step.kind === "model").length;
-  const share = models ? Math.max(0, totalMs - known) / models : 0;
-  let clock = 0;
-  return steps.map((step) => {
-    const start = clock;
-    clock += step.kind === "model" ? share : (step.tookMs ?? 0);
-    return { ...step, start, end: clock, open: false };
-  });
+/** The steps as the server measured them, when the turn is over; what is left of its time is a step of its own. */
+export function measured(steps, usage) {
+  const failed = new Set(steps.filter((step) => step.failed).map((step) => step.label));
+  const timed = (usage.report?.timeline ?? []).map((one) => ({
+    kind: one.kind,
+    label: one.label,
+    start: one.at_ms,
+    end: one.at_ms + one.took_ms,
+    failed: one.kind === "tool" && failed.has(one.label),
+  }));
+  const total = usage.seconds * 1000;
+  const rest = total - covered(timed);
+  const last = Math.max(0, ...timed.map((step) => step.end));
+  return rest > 0 ? [...timed, { kind: "rest", label: "the rest", start: last, end: last + rest }] : timed;
+}
+
+/** How much time these steps take together; tools that run at once share theirs. */
+function covered(steps) {
+  let until = 0;
+  let sum = 0;
+  for (const step of [...steps].sort((a, b) => a.start - b.start)) {
+    sum += Math.max(0, step.end - Math.max(step.start, until));
+    until = Math.max(until, step.end);
+  }
+  return sum;
 }
 
 /** What can be drawn: steps that have ended and took any time worth a line. */

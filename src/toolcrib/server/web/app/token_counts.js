@@ -21,17 +21,28 @@ export function requestsOf(turns) {
   });
 }
 
-/** A whole conversation. With all tools loaded nobody has to search, so requests that searched are not counted there. */
+/** A whole conversation. With all tools loaded nobody has to search, so requests that searched are not counted there.
+ *
+ * `dollars` is what that saves at the list price, null where it is not known. To our disadvantage, all tools are taken
+ * to be in the provider's prompt cache after the first request, and nothing of ours ever.
+ */
 export function summed(turns) {
   let total = 0;
   let loaded = 0;
+  let requests = 0;
+  let dollars = 0;
   for (const turn of turns) {
-    const requests = requestsOf([turn]);
-    if (!requests.length) continue;
-    const searches = turn.usage.report.discoveries?.length ?? 0;
-    const needed = Math.max(1, requests.length - searches) / requests.length;
-    total += requests.reduce((sum, one) => sum + one.total, 0);
-    loaded += needed * requests.reduce((sum, one) => sum + one.loaded, 0);
+    const sent = requestsOf([turn]);
+    if (!sent.length) continue;
+    const { discoveries, dollars_per_million: price } = turn.usage.report;
+    const needed = Math.max(1, sent.length - (discoveries?.length ?? 0)) / sent.length;
+    const ours = sent.reduce((sum, one) => sum + one.total, 0);
+    const theirs = needed * sent.reduce((sum, one) => sum + one.loaded, 0);
+    const each = requests === 0 ? price?.input : (price?.cached ?? price?.input);
+    dollars = dollars === null || typeof each !== "number" ? null : dollars + ((theirs - ours) * each) / 1e6;
+    total += ours;
+    loaded += theirs;
+    requests += sent.length;
   }
-  return { total, loaded, saved: loaded > 0 ? 1 - total / loaded : 0 };
+  return { total, loaded, requests, saved: loaded > 0 ? 1 - total / loaded : 0, dollars: requests ? dollars : null };
 }

@@ -13,6 +13,7 @@ export function Transcript() {
   const turns = useStore(state, (value) => value.turns);
   const loading = useStore(state, (value) => value.loading);
   const sessionId = useStore(state, (value) => value.sessionId);
+  const title = useStore(state, (value) => value.title);
   const box = useRef(null);
   const following = useRef(true);
   useEffect(() => {
@@ -21,6 +22,14 @@ export function Transcript() {
   useLayoutEffect(() => {
     if (following.current && box.current) box.current.scrollTop = box.current.scrollHeight;
   }, [turns]);
+  // Cards grow when they learn more: a preview, a picture.
+  useEffect(() => {
+    const grown = new ResizeObserver(() => {
+      if (following.current && box.current) box.current.scrollTop = box.current.scrollHeight;
+    });
+    grown.observe(box.current.firstElementChild);
+    return () => grown.disconnect();
+  }, []);
   const look = () => {
     const { scrollTop, scrollHeight, clientHeight } = box.current;
     following.current = scrollHeight - scrollTop - clientHeight < NEAR_PX;
@@ -35,6 +44,7 @@ export function Transcript() {
   return html`
     <div class="transcript" ref=${box} onScroll=${look} onClick=${follow} role="log" aria-live="polite" aria-label="Messages" tabindex="0">
       <div class="transcript-inner">
+        ${turns.length > 0 && html`<h1 class="visually-hidden">${title || "Conversation"}</h1>`}
         ${loading ? html`<${Skeleton} lines=${6} />` : turns.length === 0 ? html`<${Welcome} />` : null}
         ${turns.map((turn, place) => html`<${Turn} key=${place} turn=${turn} isLast=${place === turns.length - 1} />`)}
       </div>

@@ -61,7 +61,7 @@ def best_tool(tools: Sequence[ToolInfo], task: Task) -> ToolInfo:
         best = next((tool for tool in known if verb in tool.described_nouns and not tool.reads), best)
     if best.action is Action.DELETE:  # who says "the page" does not mean its sections
         spoken = [singular(word.folded) for word in task.request.unquoted.words if not word.is_small]
-        deleting = [tool for tool in known if tool.action is Action.DELETE]
+        deleting = [tool for tool in tools if tool.action is Action.DELETE]
         named_in_full = [
             tool for tool in deleting if all(any(same_meaning(word, noun) for word in spoken) for noun in tool.nouns)
         ]

@@ -361,3 +361,33 @@ async def test_a_new_value_that_may_end_earlier_is_not_written(cms: Talk) -> Non
 async def test_a_word_that_belongs_elsewhere_is_no_argument(cms: Talk, text: str) -> None:
     await cms.say(text)
     assert (written(cms), cms.session.confirmations) == ([], ())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Live with plants",
+        "Leben mit Pflanzen",
+        "Vivre avec nous",
+        "Vive con nosotros",
+        "Vivi con noi",
+        "Vive com gosto",
+    ],
+)
+async def test_a_name_is_never_cut(cms: Talk, name: str) -> None:
+    await cms.say(f'crea una pagina intitolata "{name}"')
+    assert cms.calls == [("cms_createPage", {"title": name})]
+    await cms.say(f"create a page called {name}")
+    assert all(given["title"] == name for tool, given in cms.calls if tool == "cms_createPage")
+
+
+@pytest.mark.parametrize("text", ["create a page called Back to nature", "create a page called Salt and Pepper"])
+async def test_a_name_that_may_end_earlier_is_not_written(cms: Talk, text: str) -> None:
+    await cms.say(text)
+    assert written(cms) == []
+
+
+@pytest.mark.parametrize("text", ['Efface la page "Old pricing"', 'wipe the page "Old pricing"'])
+async def test_who_deletes_a_page_does_not_mean_its_sections(cms: Talk, text: str) -> None:
+    await cms.say(text)
+    assert "cms_deletePageSections" not in written(cms)

@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import chain
 
 from toolcrib.agent.offline.language import (
+    ARTICLES,
     NEW_VALUE,
     PATTERNS,
     PRONOUNS,
@@ -36,9 +37,12 @@ _NAMING = re.compile(rf"(?i)\b{PATTERNS['naming']}\b[\s:]*")
 NAME = re.compile(rf"(?i)\b{PATTERNS['naming']}\b[^,;.?!]+")
 _SAYING = re.compile(rf"(?i)\b{PATTERNS['saying']}\b[\s:]*")
 _WITH = re.compile(rf"(?i)\s{PATTERNS['with']}\s")
+# In a name without quotes, "with" goes on with the name unless an article or a quote follows: "Lavora con noi".
+_A_THING = rf"(?=(?:{'|'.join(sorted(frozenset[str]().union(*ARTICLES.values())))})\s|\S*\s*[\"“„«'‘])"
+_WITH_A_THING = re.compile(rf"(?i)\s{PATTERNS['with']}\s{_A_THING}")
 AND = re.compile(rf"(?i)\s*,?\s+{PATTERNS['and']}\s+(?:also\s+|then\s+)?|\s*[,，、]\s*")
 _NAME_END = re.compile(
-    r"[,;.!?\n]|\s(?:and|und|oraz|i|y|et|e|en|with|mit|z|con|avec|in|on|to|for|auf|für|na|do|w|dla)\s"
+    rf"(?i)[,;.!?\n]|\s(?:and|und|oraz|i|y|et|e|en|in|on|to|for|auf|für|na|do|w|dla)\s|\s{PATTERNS['with']}\s{_A_THING}"
 )
 _ENCLITIC = re.compile(r"(?:\w{3,}(?:ar|er|ir|a|e|i)(?:lo|la|los|las|li|le)|\w+-(?:le|la|les|o|a|os|as|lo))$")
 _GERMAN_PARTICLE = re.compile(r"\s+(?:um|ab|an|auf|aus|ein)\W*$")  # of a verb: "benenne es in X um"
@@ -123,8 +127,9 @@ class Request:
 
     @cached_property
     def without_names(self) -> "Request":
-        """The request without quoted text, and without what follows "called" or "with the text"."""
-        return Request(_SAYING.sub(" ", NAME.sub(" ", self.unquoted.text)))
+        """The request without quoted text, its name, and what says that they follow: "called", "with the text"."""
+        rest = self.unquoted.text.replace(self.name, " ", 1) if self.name else self.unquoted.text
+        return Request(_SAYING.sub(" ", _NAMING.sub(" ", rest)))
 
     @cached_property
     def body(self) -> str:
@@ -271,9 +276,13 @@ def extra_task(extra: str) -> Task:
 
 
 def _with_extras(part: str) -> Task:
-    found = _WITH.search(part) if Request(part).action is Action.CREATE else None
+    request = Request(part)
+    if request.action is not Action.CREATE:
+        return Task(request)
+    masked = QUOTED.sub(lambda found: '"' + "x" * (len(found[0]) - 2) + '"', part)  # a quote is never taken apart
+    found = (_WITH_A_THING if request.name and not request.quoted else _WITH).search(masked)
     if found is None:
-        return Task(Request(part))
+        return Task(request)
     extras = [extra.strip(" .!?") for extra in AND.split(part[found.end() :])]
     return Task(Request(part[: found.start()]), extras=tuple(extra for extra in extras if extra))
 

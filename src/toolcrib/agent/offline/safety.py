@@ -59,6 +59,13 @@ def best_tool(tools: Sequence[ToolInfo], task: Task) -> ToolInfo:
     if verb and verb not in _ANYTHING and verb not in best.words and verb not in best.described_nouns:
         # "hide" is what another one says it does
         best = next((tool for tool in known if verb in tool.described_nouns and not tool.reads), best)
+    if best.action is Action.DELETE:  # who says "the page" does not mean its sections
+        spoken = [singular(word.folded) for word in task.request.unquoted.words if not word.is_small]
+        deleting = [tool for tool in tools if tool.action is Action.DELETE]
+        named_in_full = [
+            tool for tool in deleting if all(any(same_meaning(word, noun) for word in spoken) for noun in tool.nouns)
+        ]
+        best = best if best in named_in_full or not named_in_full else named_in_full[0]
     same = [tool for tool in tools if tool.action is best.action and set(tool.nouns) & set(best.nouns)]
     fillable = [tool for tool in same if not any(one.is_nested for one in tool.required) and not tool.is_bare]
     return best if best in fillable or best.is_bare else (fillable or [best])[0]

@@ -64,6 +64,10 @@ class Word:
         return self.folded in SMALL or not self.folded
 
 
+# "That" before one of these begins a clause, and stands for nothing.
+_CLAUSE_STARTS = frozenset(["i", "we", "you", "he", "she", "they", "there", "my", "our", "the", "a", "an"])
+
+
 @dataclass(frozen=True)
 class Request:
     """The text of a request, or of a part of one."""
@@ -180,7 +184,11 @@ class Request:
     def has_pronoun(self) -> bool:
         """Whether it speaks of something without its name: "it", "es", "ją", "bórrala"."""
         folded = [word.folded for word in self.unquoted.words]
-        alone = any(word in PRONOUNS.get(self.language, frozenset()) for word in folded)
+        pronouns = PRONOUNS.get(self.language, frozenset())
+        alone = any(
+            word in pronouns and not (word == "that" and after in _CLAUSE_STARTS)
+            for word, after in zip(folded, [*folded[1:], ""], strict=True)
+        )
         return alone or any(_ENCLITIC.fullmatch(word) and action_of(word[:-2].rstrip("-")) for word in folded)
 
     @cached_property

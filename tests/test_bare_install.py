@@ -87,7 +87,7 @@ NEEDED = {
             "run_eval",
         },
     },
-    "toolcrib.gateway": {HINT.format("gateway"): {"Gateway"}},
+    "toolcrib.gateway": {HINT.format("gateway"): {"Gateway", "Setup", "read_setup"}},
     "toolcrib.integrations": {
         AGENT: {"ToolcribSearch"},
         HINT.format("gateway"): {"ToolcribSearchTransform"},

@@ -25,7 +25,7 @@ def test_the_page_has_a_table_for_everything_that_was_measured(results: Path) ->
     page = results.with_suffix(".md").read_text()
     assert "| tiny | 9 | 3 | 90.0 | 80.0 | -10.0 | 100.0 |" in page
     assert "| `PostgresIndex` | 100,000 tools | 1,000,000 tools |" in page
-    assert "| p50 ms | 5.0 | 12.3 |" in page
+    assert "| p50 ms | 5.00 | 12.3 |" in page
     assert "| replica mb |  | 30.0 |" in page
 
 

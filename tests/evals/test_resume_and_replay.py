@@ -154,9 +154,10 @@ async def test_a_budget_needs_a_price(tmp_path: Path) -> None:
 
 
 COMMAND = """
-import sys
+import signal, sys
 from toolcrib.cli.main import main
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what runs in the background deaf to Ctrl-C
 sys.exit(main(sys.argv[1:]))
 """
 

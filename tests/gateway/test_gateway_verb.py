@@ -136,7 +136,7 @@ def test_over_http_every_token_is_a_caller(
         def run(self, sockets: list[socket.socket]) -> None:
             sockets[0].close()
 
-    def noted(gateway: object, options: Options) -> Server:
+    def noted(gateway: object, options: Options, oauth: object) -> Server:
         served.append(options)
         return Server()
 

@@ -15,6 +15,7 @@ from toolcrib.agent.offline.references import Arguments, Context, fill_arguments
 from toolcrib.agent.offline.request import Request, Task, extra_task, split_tasks, tool_to_describe
 from toolcrib.agent.offline.results import render_arguments, render_options, render_result
 from toolcrib.agent.offline.safety import (
+    ANYTHING,
     best_tool,
     does_what_is_asked,
     forbids,
@@ -376,7 +377,11 @@ def _core(task: Task, about: Sequence[str], *, only_names: bool) -> str:
         or (only_names and not word.text[:1].isupper())
         or any(same_meaning(singular(word.folded), one) for one in about)
     ]
-    enough = sum(not word.is_small for word in kept) > 1 and len(kept) < len(core.words)
+    # A verb alone says enough where all else is quoted, unless it can be said of anything: remember "Ada likes tea".
+    tells = bool(request.quoted and core.verb and core.verb.folded not in ANYTHING)
+    enough = (
+        tells if len(core.words) == 1 else sum(not word.is_small for word in kept) > 1 and len(kept) < len(core.words)
+    )
     return " ".join(word.text for word in kept) if enough else request.query
 
 

@@ -26,7 +26,7 @@ from toolcrib.search.text import is_unspaced, plain, words
 _BARE = 2  # words that are too few to act on without a verb
 _LETTERS = 3  # of a word that can be left over
 # Verbs that can be spoken of anything; "publish" or "send" tell more.
-_ANYTHING = word_set("create add new make update edit set change delete remove put")
+ANYTHING = word_set("create add new make update edit set change delete remove put")
 _VAGUE = word_set("create add update change edit set")  # of a tool of which only the name is known
 
 
@@ -56,7 +56,7 @@ def best_tool(tools: Sequence[ToolInfo], task: Task) -> ToolInfo:
         doing = [tool for tool in tools if tool.action is action]
         best = max(doing, key=lambda tool: len(set(tool.nouns) & set(best.nouns)), default=best)
     verb = task.request.verb.folded if task.request.verb else ""
-    if verb and verb not in _ANYTHING and verb not in best.words and verb not in best.described_nouns:
+    if verb and verb not in ANYTHING and verb not in best.words and verb not in best.described_nouns:
         # "hide" is what another one says it does
         best = next((tool for tool in known if verb in tool.described_nouns and not tool.reads), best)
     if best.action is Action.DELETE:  # who says "the page" does not mean its sections
@@ -167,7 +167,7 @@ def _is_groundless(task: Task, tool: ToolInfo) -> bool:
     request = task.request
     if task.is_extra or request.has_pronoun or (request.identifiers and request.action is tool.action):
         return False
-    own = {*tool.words, *(tool.described_nouns if tool.description else ())} - SMALL - _ANYTHING
+    own = {*tool.words, *(tool.described_nouns if tool.description else ())} - SMALL - ANYTHING
     spoken = [singular(word.folded) for word in request.unquoted.words if not word.is_small]
     runs = any(is_unspaced(word) for word in spoken)  # whole sentences, which the search alone can read
     return not runs and not any(same_meaning(word, other) for word in spoken for other in own)

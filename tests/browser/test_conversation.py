@@ -57,9 +57,11 @@ def test_a_server_with_a_token_asks_for_it(context: BrowserContext, guarded: str
     forgiven.append("Failed to load resource: the server responded with a status of 401")
     page = context.new_page()
     page.goto(guarded)
-    page.keyboard.type("open-barley")  # the field has the focus
+    expect(page.get_by_label("Token")).to_be_focused()
+    page.keyboard.type("open-barley")
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("This is not a token of this server.")
+    expect(page.get_by_label("Token")).to_be_focused()
     page.keyboard.type("open-sesame")
     page.keyboard.press("Enter")
     expect(say(page, "hello").locator(".prose")).to_have_text("You said: hello")
@@ -80,7 +82,7 @@ def test_a_reload_in_mid_stream_goes_on_listening(context: BrowserContext, scrip
 
 def test_a_reload_in_mid_conversation_shows_the_same_turns(page: Page) -> None:
     say(page, "Show me all pages")
-    say(page, "Publish the winter post")
+    say(page, "Delete the Contact page")
     expect(page.get_by_role("button", name="Decline")).to_be_visible()
     before = page.locator(".turn").all_inner_texts()
     tokens = page.locator(".figures").inner_text()
@@ -126,9 +128,11 @@ def test_conversations_are_listed_opened_and_deleted(page: Page) -> None:
 
 def test_conversations_are_renamed_and_found_by_what_was_written(page: Page) -> None:
     say(page, "Find a picture of a cactus")
+    expect(page.locator(".session-title").first).to_have_text("Find a picture of a cactus")
     entry = page.locator(".session").first
     entry.hover()
     entry.get_by_role("button", name="Rename").click()
+    expect(page.locator(".session input")).to_be_focused()
     page.keyboard.type("Prickly things")
     page.keyboard.press("Enter")
     expect(page.locator(".session-title").first).to_have_text("Prickly things")

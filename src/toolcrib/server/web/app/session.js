@@ -172,13 +172,17 @@ function placeOf({ changes: [first], undone }) {
 }
 
 let siteTimer = null;
+let knownBefore = null; // {id, calls}: the changes that were known when the first of several was made
 
 // A little later, and once for several changes. Where the server knows what calls changed, only when this one did.
 function lookAtSite(text) {
   clearTimeout(siteTimer);
   const id = state.get().sessionId;
+  // Taken now: a run that ends before the timer does reads the changes, too.
+  if (knownBefore?.id !== id) knownBefore = { id, calls: new Set(state.get().changes.map((one) => one.call)) };
+  const known = knownBefore.calls;
   siteTimer = setTimeout(async () => {
-    const known = new Set(state.get().changes.map((one) => one.call));
+    knownBefore = null;
     await refreshChanges(id);
     const made = state.get().changes.filter((one) => !known.has(one.call));
     const { app, sessionId } = state.get();
